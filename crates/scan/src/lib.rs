@@ -1,1 +1,3 @@
 //! scan
+
+pub mod manifest;
