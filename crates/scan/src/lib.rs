@@ -1,3 +1,4 @@
 //! scan
 
+pub mod mail;
 pub mod manifest;
