@@ -1,0 +1,91 @@
+//! Every test, on one private PostgreSQL cluster for the whole run.
+//!
+//! The last thing printed is the test runner's own closing lines.
+
+use std::process::{Command, ExitCode};
+
+use anyhow::bail;
+
+use crate::{postgres, steps};
+
+/// Where tests find the run's cluster; a test that is run alone starts its own.
+const CLUSTER: &str = "GLEANER_TEST_POSTGRES";
+
+/// Tests that have a long version take it when this is set.
+const LONG: &str = "GLEANER_LONG";
+
+/// Runs all tests, or those that the arguments for `cargo nextest run` select.
+pub(crate) fn run(args: &[&str]) -> anyhow::Result<ExitCode> {
+    run_with(args, &[])
+}
+
+/// Runs all tests, each in its long version where it has one.
+pub(crate) fn run_long() -> anyhow::Result<ExitCode> {
+    run_with(&[], &[(LONG, "1")])
+}
+
+/// Builds what [`run`] will run.
+pub(crate) fn build() -> anyhow::Result<()> {
+    steps::succeed(Runner::find().command(&[]).arg("--no-run"))
+}
+
+fn run_with(args: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<ExitCode> {
+    if !steps::is_there("git", &["--version"]) {
+        bail!(
+            "tests need `git`, which is not installed\n  hint: install your system's git package"
+        );
+    }
+    let cluster = match std::env::var(CLUSTER) {
+        Ok(_) => None,
+        Err(_) => Some(postgres::start()?),
+    };
+    let url = cluster.as_ref().map(|cluster| (CLUSTER, cluster.url()));
+    let environment: Vec<_> = environment.iter().copied().chain(url).collect();
+
+    let runner = Runner::find();
+    if args.is_empty() && runner == Runner::Nextest {
+        steps::succeed(steps::cargo(DOC_TESTS).envs(environment.clone()))?;
+    }
+    let status = runner.command(args).envs(environment).status()?;
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Which program runs the tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runner {
+    Nextest,
+    /// Slower and less tidy, but always there; it runs the doc tests itself.
+    Cargo,
+}
+
+const DOC_TESTS: &[&str] = &["test", "--quiet", "--profile", "ci", "--workspace", "--doc"];
+const NEXTEST: &[&str] = &["nextest", "run", "--profile", "ci", "--cargo-profile", "ci"];
+const CARGO_TEST: &[&str] = &["test", "--profile", "ci", "--no-fail-fast"];
+
+impl Runner {
+    fn find() -> Self {
+        if steps::is_there("cargo-nextest", &["nextest", "--version"]) {
+            Self::Nextest
+        } else {
+            Self::Cargo
+        }
+    }
+
+    /// The whole workspace, unless the arguments name packages.
+    fn command(self, args: &[&str]) -> Command {
+        let mut command = steps::cargo(match self {
+            Self::Nextest => NEXTEST,
+            Self::Cargo => CARGO_TEST,
+        });
+        let names_package = |arg: &&str| arg.starts_with("-p") || arg.starts_with("--package");
+        if !args.iter().any(names_package) {
+            command.arg("--workspace");
+        }
+        command.args(args);
+        command
+    }
+}
