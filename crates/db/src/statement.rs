@@ -1,0 +1,215 @@
+//! A statement: one text for both databases and its typed arguments.
+
+use sqlx::{
+    Arguments as _, Encode, Postgres, Type,
+    encode::IsNull,
+    error::BoxDynError,
+    postgres::{PgArgumentBuffer, PgArguments, PgHasArrayType, PgTypeInfo},
+    sqlite::SqliteArguments,
+};
+
+use crate::{DbError, Timestamp};
+
+/// SQL with `$1`, `$2`… and the arguments for them. Made by [`sql!`](crate::sql).
+#[derive(Clone, Debug)]
+pub struct Statement {
+    pub(crate) text: Text,
+    pub(crate) args: Vec<Arg>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Text {
+    Fixed(&'static str),
+    /// Built from fixed pieces by this crate or its callers; never from outside text.
+    Built(String),
+}
+
+/// Makes a [`Statement`](crate::Statement): text first, then its arguments in order.
+#[macro_export]
+macro_rules! sql {
+    ($text:expr $(, $arg:expr)* $(,)?) => {
+        $crate::Statement::new($text)$(.bind($arg))*
+    };
+}
+
+impl Statement {
+    /// A statement from a fixed text.
+    pub fn new(text: &'static str) -> Self {
+        Self {
+            text: Text::Fixed(text),
+            args: Vec::new(),
+        }
+    }
+
+    /// A statement from a text put together at run time. The pieces must be the
+    /// program's own words: anything from outside is an argument.
+    pub fn built(text: String) -> Self {
+        Self {
+            text: Text::Built(text),
+            args: Vec::new(),
+        }
+    }
+
+    /// Adds the next argument.
+    pub fn bind(mut self, value: impl IntoArg) -> Self {
+        self.args.push(value.into_arg());
+        self
+    }
+
+    /// How many arguments there are.
+    pub fn arguments(&self) -> usize {
+        self.args.len()
+    }
+}
+
+/// One argument, with its type even when it is null: PostgreSQL wants to know.
+#[derive(Clone, Debug)]
+pub enum Arg {
+    /// A whole number.
+    Int(Option<i64>),
+    /// A real number.
+    Real(Option<f64>),
+    /// Yes or no.
+    Bool(Option<bool>),
+    /// Text without NUL.
+    Text(Option<String>),
+    /// Bytes.
+    Bytes(Option<Vec<u8>>),
+    /// A moment.
+    Time(Option<Timestamp>),
+    #[doc(hidden)]
+    Ints(Vec<Option<i64>>),
+    #[doc(hidden)]
+    Reals(Vec<Option<f64>>),
+    #[doc(hidden)]
+    Bools(Vec<Option<bool>>),
+    #[doc(hidden)]
+    Texts(Vec<Option<String>>),
+    #[doc(hidden)]
+    Byteses(Vec<Option<Vec<u8>>>),
+    #[doc(hidden)]
+    Times(Vec<Option<Timestamp>>),
+}
+
+/// What can stand behind a `$n`.
+pub trait IntoArg {
+    /// The argument.
+    fn into_arg(self) -> Arg;
+    /// The null of this type.
+    fn null() -> Arg;
+}
+
+macro_rules! into_arg {
+    ($($type:ty => $variant:ident, $convert:expr;)*) => {$(
+        impl IntoArg for $type {
+            fn into_arg(self) -> Arg { Arg::$variant(Some($convert(self))) }
+            fn null() -> Arg { Arg::$variant(None) }
+        }
+    )*};
+}
+
+into_arg! {
+    i64 => Int, |v| v;
+    i32 => Int, i64::from;
+    u32 => Int, i64::from;
+    u16 => Int, i64::from;
+    usize => Int, |v: usize| i64::try_from(v).unwrap_or(i64::MAX);
+    f64 => Real, |v| v;
+    bool => Bool, |v| v;
+    String => Text, without_nul;
+    &String => Text, |v: &String| without_nul(v.clone());
+    &str => Text, |v: &str| without_nul(v.to_owned());
+    Vec<u8> => Bytes, |v| v;
+    &[u8] => Bytes, |v: &[u8]| v.to_vec();
+    Timestamp => Time, |v| v;
+}
+
+impl<T: IntoArg> IntoArg for Option<T> {
+    fn into_arg(self) -> Arg {
+        self.map_or_else(T::null, T::into_arg)
+    }
+    fn null() -> Arg {
+        T::null()
+    }
+}
+
+/// PostgreSQL refuses NUL in text, SQLite does not; so that both hold the same,
+/// a NUL becomes the replacement character on the way in.
+pub(crate) fn without_nul(text: String) -> String {
+    if text.contains('\0') {
+        text.replace('\0', "\u{fffd}")
+    } else {
+        text
+    }
+}
+
+pub(crate) fn sqlite_arguments(args: Vec<Arg>) -> Result<SqliteArguments, DbError> {
+    let mut out = SqliteArguments::default();
+    for arg in args {
+        match arg {
+            Arg::Int(value) => out.add(value),
+            Arg::Real(value) => out.add(value),
+            Arg::Bool(value) => out.add(value),
+            Arg::Text(value) => out.add(value),
+            Arg::Bytes(value) => out.add(value),
+            Arg::Time(value) => out.add(value.map(|time| time.to_string())),
+            Arg::Ints(_)
+            | Arg::Reals(_)
+            | Arg::Bools(_)
+            | Arg::Texts(_)
+            | Arg::Byteses(_)
+            | Arg::Times(_) => Err("arrays go to SQLite as JSON only".into()),
+        }
+        .map_err(|error| DbError::Statement(sqlx::Error::Encode(error)))?;
+    }
+    Ok(out)
+}
+
+pub(crate) fn postgres_arguments(args: Vec<Arg>) -> Result<PgArguments, DbError> {
+    let mut out = PgArguments::default();
+    for arg in args {
+        match arg {
+            Arg::Int(value) => out.add(value),
+            Arg::Real(value) => out.add(value),
+            Arg::Bool(value) => out.add(value),
+            Arg::Text(value) => out.add(value),
+            Arg::Bytes(value) => out.add(value),
+            Arg::Time(value) => out.add(value.map(PgTime)),
+            Arg::Ints(values) => out.add(values),
+            Arg::Reals(values) => out.add(values),
+            Arg::Bools(values) => out.add(values),
+            Arg::Texts(values) => out.add(values),
+            Arg::Byteses(values) => out.add(values),
+            Arg::Times(values) => out.add(
+                values
+                    .into_iter()
+                    .map(|value| value.map(PgTime))
+                    .collect::<Vec<_>>(),
+            ),
+        }
+        .map_err(|error| DbError::Statement(sqlx::Error::Encode(error)))?;
+    }
+    Ok(out)
+}
+
+/// A [`Timestamp`] on its way to PostgreSQL: microseconds since 2000, binary.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PgTime(pub(crate) Timestamp);
+
+impl Type<Postgres> for PgTime {
+    fn type_info() -> PgTypeInfo {
+        PgTypeInfo::with_name("TIMESTAMPTZ")
+    }
+}
+
+impl PgHasArrayType for PgTime {
+    fn array_type_info() -> PgTypeInfo {
+        PgTypeInfo::with_name("_TIMESTAMPTZ")
+    }
+}
+
+impl Encode<'_, Postgres> for PgTime {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        Encode::<Postgres>::encode(self.0.to_postgres(), buffer)
+    }
+}

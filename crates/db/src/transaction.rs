@@ -1,0 +1,229 @@
+//! A write transaction on either database.
+
+use futures_util::future::BoxFuture;
+use sqlx::{Postgres, Sqlite, Transaction};
+
+use crate::{
+    Bulk, Db, DbError, Dialect, Row, Statement, bulk,
+    connect::Pools,
+    statement::{Text, postgres_arguments, sqlite_arguments},
+    write_queue::Turn,
+};
+
+/// A transaction that may write. Dropped without [`Tx::commit`], it never happened.
+#[derive(Debug)]
+pub struct Tx {
+    inner: Inner,
+    db: Db,
+    /// Ring at commit, so that waiting workers look at once.
+    wake: bool,
+    /// Dropped last: the next writer starts when this one is through.
+    _turn: Option<Turn>,
+}
+
+#[derive(Debug)]
+enum Inner {
+    Sqlite(Transaction<'static, Sqlite>),
+    Postgres(Transaction<'static, Postgres>),
+}
+
+/// Errors that a transaction's work may end with: they know a conflict when they see one.
+pub trait Transact: From<DbError> {
+    /// Whether the transaction should simply be run again.
+    fn is_conflict(&self) -> bool;
+}
+
+impl Transact for DbError {
+    fn is_conflict(&self) -> bool {
+        Self::is_conflict(self)
+    }
+}
+
+impl Tx {
+    pub(crate) async fn begin(db: &Db, urgent: bool) -> Result<Self, DbError> {
+        let (inner, turn) = match db.pools() {
+            Pools::Sqlite { writer, queue, .. } => {
+                let turn = queue.wait(urgent).await;
+                // IMMEDIATE: take the write lock now, or a transaction that read
+                // first could find at its first write that it must start anew.
+                let tx = writer.begin_with("BEGIN IMMEDIATE").await?;
+                (Inner::Sqlite(tx), Some(turn))
+            }
+            Pools::Postgres(pool) => (Inner::Postgres(pool.begin().await?), None),
+        };
+        Ok(Self {
+            inner,
+            db: db.clone(),
+            wake: false,
+            _turn: turn,
+        })
+    }
+
+    /// Makes it so.
+    pub async fn commit(mut self) -> Result<(), DbError> {
+        #[cfg(feature = "testing")]
+        let fault = self.db.commit_faults().next();
+        #[cfg(feature = "testing")]
+        if fault == Some(crate::testing::CommitFault::Before) {
+            return Err(crate::testing::lost_connection());
+        }
+        if self.wake
+            && let Inner::Postgres(tx) = &mut self.inner
+        {
+            self.db.wakes().notify_others(tx).await?;
+        }
+        match self.inner {
+            Inner::Sqlite(tx) => tx.commit().await?,
+            Inner::Postgres(tx) => tx.commit().await?,
+        }
+        if self.wake {
+            self.db.wakes().ring();
+        }
+        #[cfg(feature = "testing")]
+        if fault == Some(crate::testing::CommitFault::After) {
+            return Err(crate::testing::lost_connection());
+        }
+        Ok(())
+    }
+
+    /// Gives up; the same as dropping, but waits until it is done.
+    pub async fn rollback(self) -> Result<(), DbError> {
+        match self.inner {
+            Inner::Sqlite(tx) => tx.rollback().await?,
+            Inner::Postgres(tx) => tx.rollback().await?,
+        }
+        Ok(())
+    }
+
+    /// Which SQL this transaction speaks.
+    pub fn dialect(&self) -> Dialect {
+        self.db.dialect()
+    }
+
+    /// Work has become ready in this transaction: whoever waits for some is told at the commit.
+    pub fn wake(&mut self) {
+        self.wake = true;
+    }
+
+    /// Runs a statement; returns the number of rows touched.
+    pub async fn execute(&mut self, statement: Statement) -> Result<u64, DbError> {
+        match &mut self.inner {
+            Inner::Sqlite(tx) => {
+                let args = sqlite_arguments(statement.args)?;
+                let done = match statement.text {
+                    Text::Fixed(text) => sqlx::query_with(text, args).execute(&mut **tx).await?,
+                    Text::Built(text) => {
+                        sqlx::query_with(sqlx::AssertSqlSafe(text), args)
+                            .execute(&mut **tx)
+                            .await?
+                    }
+                };
+                Ok(done.rows_affected())
+            }
+            Inner::Postgres(tx) => {
+                let args = postgres_arguments(statement.args)?;
+                let done = match statement.text {
+                    Text::Fixed(text) => sqlx::query_with(text, args).execute(&mut **tx).await?,
+                    Text::Built(text) => {
+                        sqlx::query_with(sqlx::AssertSqlSafe(text), args)
+                            .execute(&mut **tx)
+                            .await?
+                    }
+                };
+                Ok(done.rows_affected())
+            }
+        }
+    }
+
+    /// Runs a statement and returns its rows.
+    pub async fn fetch_all(&mut self, statement: Statement) -> Result<Vec<Row>, DbError> {
+        match &mut self.inner {
+            Inner::Sqlite(tx) => {
+                let args = sqlite_arguments(statement.args)?;
+                let rows = match statement.text {
+                    Text::Fixed(text) => sqlx::query_with(text, args).fetch_all(&mut **tx).await?,
+                    Text::Built(text) => {
+                        sqlx::query_with(sqlx::AssertSqlSafe(text), args)
+                            .fetch_all(&mut **tx)
+                            .await?
+                    }
+                };
+                Ok(rows.into_iter().map(Row::Sqlite).collect())
+            }
+            Inner::Postgres(tx) => {
+                let args = postgres_arguments(statement.args)?;
+                let rows = match statement.text {
+                    Text::Fixed(text) => sqlx::query_with(text, args).fetch_all(&mut **tx).await?,
+                    Text::Built(text) => {
+                        sqlx::query_with(sqlx::AssertSqlSafe(text), args)
+                            .fetch_all(&mut **tx)
+                            .await?
+                    }
+                };
+                Ok(rows.into_iter().map(Row::Postgres).collect())
+            }
+        }
+    }
+
+    /// The first row, if there is one.
+    pub async fn fetch_optional(&mut self, statement: Statement) -> Result<Option<Row>, DbError> {
+        Ok(self.fetch_all(statement).await?.into_iter().next())
+    }
+
+    /// The one row that must be there.
+    pub async fn fetch_one(&mut self, statement: Statement) -> Result<Row, DbError> {
+        self.fetch_optional(statement)
+            .await?
+            .ok_or(DbError::Statement(sqlx::Error::RowNotFound))
+    }
+
+    /// Runs a statement that has `{rows}` in it; see [`Bulk`].
+    pub async fn execute_bulk(&mut self, statement: Statement, rows: Bulk) -> Result<u64, DbError> {
+        if rows.is_empty() {
+            return Ok(0);
+        }
+        let statement = bulk::join(self.dialect(), statement, rows);
+        self.execute(statement).await
+    }
+
+    /// Runs a statement that has `{rows}` in it and returns its rows.
+    pub async fn fetch_bulk(
+        &mut self,
+        statement: Statement,
+        rows: Bulk,
+    ) -> Result<Vec<Row>, DbError> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let statement = bulk::join(self.dialect(), statement, rows);
+        self.fetch_all(statement).await
+    }
+
+    /// Runs several statements without arguments: DDL.
+    pub async fn script(&mut self, text: String) -> Result<(), DbError> {
+        let text = sqlx::AssertSqlSafe(text);
+        match &mut self.inner {
+            Inner::Sqlite(tx) => sqlx::raw_sql(text).execute(&mut **tx).await.map(drop)?,
+            Inner::Postgres(tx) => sqlx::raw_sql(text).execute(&mut **tx).await.map(drop)?,
+        }
+        Ok(())
+    }
+
+    /// Runs `work` so that its failure undoes only its own writes: one bad unit
+    /// does not spoil a batch. A conflict still fails the whole transaction.
+    pub async fn isolated<R, E, F>(&mut self, work: F) -> Result<Result<R, E>, DbError>
+    where
+        E: Transact,
+        F: for<'t> FnOnce(&'t mut Self) -> BoxFuture<'t, Result<R, E>>,
+    {
+        self.execute(Statement::new("SAVEPOINT isolated")).await?;
+        let result = work(self).await;
+        if result.is_err() {
+            self.execute(Statement::new("ROLLBACK TO SAVEPOINT isolated"))
+                .await?;
+        }
+        self.execute(Statement::new("RELEASE SAVEPOINT isolated"))
+            .await?;
+        Ok(result)
+    }
+}
