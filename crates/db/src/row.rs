@@ -33,10 +33,8 @@ macro_rules! column {
     ($($type:ty),*) => {$(
         impl Column for $type {
             fn read(row: &Row, column: &str) -> Result<Self, sqlx::Error> {
-                match row {
-                    Row::Sqlite(row) => row.try_get(column),
-                    Row::Postgres(row) => row.try_get(column),
-                }
+                // Through Option: SQLite's driver reads a null as zero or empty.
+                Option::<Self>::read(row, column)?.ok_or_else(unexpected_null)
             }
         }
         impl Column for Option<$type> {
@@ -71,9 +69,12 @@ impl Column for Option<Timestamp> {
 
 impl Column for Timestamp {
     fn read(row: &Row, column: &str) -> Result<Self, sqlx::Error> {
-        Option::<Self>::read(row, column)?
-            .ok_or_else(|| sqlx::Error::Decode("unexpected null".into()))
+        Option::<Self>::read(row, column)?.ok_or_else(unexpected_null)
     }
+}
+
+fn unexpected_null() -> sqlx::Error {
+    sqlx::Error::Decode("unexpected null".into())
 }
 
 impl<'r> Decode<'r, Postgres> for PgTime {
