@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -10,16 +11,18 @@ use std::process::{Child, Command, Stdio};
 #[test]
 fn the_server_dies_with_a_killed_owner() {
     let mut lent = Lent::start();
-    let mut connection = lent.connect();
-    assert!(connection.is_ok());
+    let mut connection = lent.connect().unwrap();
     // SIGKILL: nothing of the owner's own can clean up.
     lent.owner.kill().unwrap();
     lent.owner.wait().unwrap();
-    // The server closes its connections when it ends, with an error or without; those that come
-    // while it is ending wait for its last breath. A server that stays hangs the test.
-    while let Ok(open) = &mut connection {
-        let _ = open.read_to_end(&mut Vec::new());
-        connection = lent.connect();
+    // The server closes this connection, with an error or without, when it begins to end; one that
+    // stays hangs the test.
+    let _ = connection.read_to_end(&mut Vec::new());
+    // Until its very end it still takes connections. These say at once that they want nothing,
+    // since it would wait for a silent one.
+    while let Ok(mut late) = lent.connect() {
+        let _ = late.shutdown(Shutdown::Write);
+        let _ = late.read_to_end(&mut Vec::new());
     }
 }
 
