@@ -1,4 +1,5 @@
 //! scan
 
+pub mod go;
 pub mod mail;
 pub mod manifest;
