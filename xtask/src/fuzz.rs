@@ -16,7 +16,7 @@ const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Ccodegen-units=1 
     -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Cdebug-assertions -Coverflow-checks";
 
-/// Runs every target of `fuzz/` for so many minutes, each from the corpus it has gathered so far.
+/// Runs every target of `fuzz/` for so many minutes, each from its seeds and what it has gathered so far.
 pub(crate) fn run_all(minutes: u32) -> anyhow::Result<()> {
     let home = steps::root().join("fuzz");
     let seconds = format!("-max_total_time={}", minutes * 60);
@@ -34,7 +34,7 @@ pub(crate) fn run_all(minutes: u32) -> anyhow::Result<()> {
             // The workspace's own artefacts are compiled with other flags.
             .env("CARGO_TARGET_DIR", target_directory(&home))
             .args(["--bin", &target, "--"])
-            .arg(corpus)
+            .args([corpus, home.join("seeds").join(&target)])
             .arg(format!("-artifact_prefix={}/", artifacts.display()))
             // Remote text is limited before it is parsed; this is about shape, not size.
             .args([
