@@ -9,6 +9,7 @@ use crate::steps::{self, Steps};
 use crate::{fuzz, generate, test, walls};
 
 const FORMATTING: &[&str] = &["fmt", "--all", "--check"];
+const FUZZ_FORMATTING: &[&str] = &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"];
 const CLIPPY: &[&str] = &[
     "clippy",
     "--profile",
@@ -51,7 +52,8 @@ pub(crate) fn long(fuzz_minutes: u32) -> anyhow::Result<ExitCode> {
 /// Every step before the tests, the compiling of the tests included.
 fn prepare(steps: &mut Steps) -> anyhow::Result<()> {
     steps.run("formatting", || {
-        steps::succeed(&mut steps::cargo(FORMATTING))
+        steps::succeed(&mut steps::cargo(FORMATTING))?;
+        steps::succeed(&mut steps::cargo(FUZZ_FORMATTING))
     })?;
     steps.run("walls", walls::check)?;
     steps.run("clippy", || steps::succeed(&mut steps::cargo(CLIPPY)))?;
