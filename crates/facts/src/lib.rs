@@ -1,1 +1,21 @@
-//! facts
+//! The nouns of gleaner, without any input or output: what a repository is and when two addresses
+//! mean the same one, what was observed about it and when, how packages and people are named.
+//!
+//! | module | noun |
+//! |---|---|
+//! | [`repository`] | a repository's address: host, owner, name, and the key that tells two apart |
+//! | [`evidence`] | one observed fact about a published package |
+//! | [`manifest`] | one file in which a repository declares what it publishes |
+//! | [`kept`] | any fact with the times at which it was seen |
+//! | [`purl`] | the package URL of an ecosystem's package |
+//! | [`contributor`], [`group`] | people with their addresses; sets of repositories |
+//! | [`json`] | JSON whose text is equal when its meaning is |
+
+pub mod contributor;
+pub mod evidence;
+pub mod group;
+pub mod json;
+pub mod kept;
+pub mod manifest;
+pub mod purl;
+pub mod repository;
