@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -12,6 +12,11 @@ use std::process::{Child, Command, Stdio};
 fn the_server_dies_with_a_killed_owner() {
     let mut lent = Lent::start();
     let mut connection = lent.connect().unwrap();
+    // Asking for TLS, which the server denies, makes sure that it has taken this connection.
+    let mut answer = [0];
+    connection.write_all(&[0, 0, 0, 8, 4, 210, 22, 47]).unwrap();
+    connection.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"N");
     // SIGKILL: nothing of the owner's own can clean up.
     lent.owner.kill().unwrap();
     lent.owner.wait().unwrap();
