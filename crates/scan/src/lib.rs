@@ -3,3 +3,4 @@
 pub mod go;
 pub mod mail;
 pub mod manifest;
+pub mod python;
