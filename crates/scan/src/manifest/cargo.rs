@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use super::resolve::CargoWorkspace;
-use super::{Files, Format, Intent, Manifest, ManifestError, Source};
+use super::{Files, Format, Intent, Manifest, ManifestError, Source, data};
 
 pub(super) const FORMAT: Format = Format {
     manifest_type: "cargo",
@@ -12,10 +12,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
-    let document: Table = toml::from_str(&source.text).map_err(|e| ManifestError::Malformed {
-        format: "TOML",
-        detail: e.message().to_owned(),
-    })?;
+    let document = data::toml(source)?;
     let mut manifest = source.empty();
     let workspace = document.get("workspace").and_then(Value::as_table);
     if let Some(workspace) = workspace {

@@ -28,11 +28,61 @@
 //!
 //! To add a format, write one file with a `FORMAT` constant and name it in [`FORMATS`].
 
+mod actions;
+mod ansible;
+mod bazel;
+mod cabal;
 mod cargo;
+mod clojars;
+mod composer;
+mod conan;
+mod conda_meta;
+mod conda_recipe;
+mod data;
+mod debian;
+mod deno;
+mod description;
+mod dub;
+mod elm;
+mod fields;
+mod gemfile;
+mod gemspec;
+mod gleam;
+mod go_mod;
+mod gradle;
+mod gradle_settings;
+mod helm;
+mod hpack;
+mod ini;
+mod jinja;
+mod jsr;
+mod julia;
+mod maven;
+mod mix;
+mod nimble;
 mod npm;
+mod nuget;
+mod nuspec;
+mod opam;
+mod pkgbuild;
 mod place;
+mod podspec;
+mod pubspec;
+mod pyproject;
 mod resolve;
+mod rockspec;
+mod rpm;
+mod ruby_spec;
+mod sbt;
+mod setup_cfg;
+mod setup_py;
+mod swift;
+mod syntax;
 mod text;
+mod vcpkg;
+mod xml;
+mod yaml;
+mod zig;
 
 use std::borrow::Cow;
 
@@ -47,7 +97,52 @@ pub const MAX_BYTES: usize = 1 << 20;
 pub const VERSION: u32 = 1;
 
 /// Every format, in the order in which paths are tried.
-static FORMATS: &[Format] = &[cargo::FORMAT, npm::FORMAT];
+static FORMATS: &[Format] = &[
+    actions::FORMAT,
+    ansible::FORMAT,
+    bazel::FORMAT,
+    cabal::FORMAT,
+    cargo::FORMAT,
+    clojars::FORMAT,
+    composer::FORMAT,
+    conan::FORMAT,
+    conda_meta::FORMAT,
+    conda_recipe::FORMAT,
+    debian::FORMAT,
+    deno::FORMAT,
+    description::FORMAT,
+    dub::FORMAT,
+    elm::FORMAT,
+    gemfile::FORMAT,
+    gemspec::FORMAT,
+    gleam::FORMAT,
+    go_mod::FORMAT,
+    gradle::FORMAT,
+    gradle_settings::FORMAT,
+    helm::FORMAT,
+    hpack::FORMAT,
+    jsr::FORMAT,
+    julia::FORMAT,
+    maven::FORMAT,
+    mix::FORMAT,
+    nimble::FORMAT,
+    npm::FORMAT,
+    nuget::FORMAT,
+    nuspec::FORMAT,
+    opam::FORMAT,
+    pkgbuild::FORMAT,
+    podspec::FORMAT,
+    pubspec::FORMAT,
+    pyproject::FORMAT,
+    rockspec::FORMAT,
+    rpm::FORMAT,
+    sbt::FORMAT,
+    setup_cfg::FORMAT,
+    setup_py::FORMAT,
+    swift::FORMAT,
+    vcpkg::FORMAT,
+    zig::FORMAT,
+];
 
 /// What one manifest says.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -72,6 +167,8 @@ pub struct Manifest {
     pub uuid: Option<String>,
     /// Further package names that the same file publishes (Conda outputs, Debian binaries).
     pub outputs: Vec<String>,
+    /// The index within the ecosystem, where the file tells (`bioconductor`).
+    pub registry: Option<&'static str>,
     /// What only [`resolve`] needs: what is inherited, and what others may inherit.
     #[serde(skip)]
     hints: resolve::Hints,
@@ -91,6 +188,7 @@ impl Manifest {
             directory: None,
             uuid: None,
             outputs: Vec::new(),
+            registry: None,
             hints: resolve::Hints::default(),
         }
     }
@@ -224,7 +322,6 @@ enum Files {
     /// A stem, then this ending.
     Ending(&'static str),
     /// This file name in this directory.
-    #[expect(dead_code, reason = "the formats that need it follow")]
     In(&'static str, &'static str),
 }
 

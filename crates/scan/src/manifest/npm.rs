@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Files, Format, Intent, Manifest, ManifestError, Source};
+use super::{Files, Format, Intent, Manifest, ManifestError, Source, data};
 
 pub(super) const FORMAT: Format = Format {
     manifest_type: "npm",
@@ -11,18 +11,9 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
-    let value: Value =
-        serde_json::from_str(&source.text).map_err(|e| ManifestError::Malformed {
-            format: "JSON",
-            detail: e.to_string(),
-        })?;
-    let Value::Object(package) = value else {
-        return Err(ManifestError::NotAManifest("the document is not an object"));
-    };
-    let text = |key: &str| package.get(key).and_then(Value::as_str).map(str::to_owned);
-
-    let mut manifest = source.named(text("name"));
-    manifest.version = text("version");
+    let package = data::json(source)?;
+    let mut manifest = source.named(data::text(&package, "name"));
+    manifest.version = data::text(&package, "version");
     (manifest.repository, manifest.directory) = repository(&package);
     if is_true(package.get("private")) {
         manifest.deny("private");
@@ -47,13 +38,9 @@ fn is_true(value: Option<&Value>) -> bool {
 
 /// `repository` is a link, or an object with `url` and the package's `directory`.
 fn repository(package: &Map<String, Value>) -> (Option<String>, Option<String>) {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
     match package.get("repository") {
         Some(Value::String(link)) => (Some(link.clone()), None),
-        Some(Value::Object(fields)) => (
-            fields.get("url").and_then(text),
-            fields.get("directory").and_then(text),
-        ),
+        Some(Value::Object(fields)) => (data::text(fields, "url"), data::text(fields, "directory")),
         _ => (None, None),
     }
 }

@@ -1,0 +1,51 @@
+//! Sections of `key = value`, as Python's configuration parser reads them.
+
+/// The value of a key in a section; nothing if it stands twice.
+///
+/// Keys are compared without regard to case and to `-` against `_`. An indented line continues the
+/// value before it.
+pub(super) fn value(text: &str, section: &str, key: &str) -> Option<String> {
+    let mut found: Option<String> = None;
+    let mut inside = false;
+    let mut continues = false;
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
+            continue;
+        }
+        if line.starts_with([' ', '\t']) {
+            if let (true, Some(value)) = (continues, &mut found) {
+                value.push('\n');
+                value.push_str(trimmed);
+            }
+            continue;
+        }
+        continues = false;
+        if let Some(name) = trimmed
+            .strip_prefix('[')
+            .and_then(|rest| rest.split(']').next())
+        {
+            inside = name == section;
+        } else if inside
+            && let Some((name, value)) = trimmed.split_once(['=', ':'])
+            && same_key(name.trim(), key)
+        {
+            if found.is_some() {
+                return None;
+            }
+            found = Some(value.trim().to_owned());
+            continues = true;
+        }
+    }
+    found
+        .map(|value| value.trim().to_owned())
+        .filter(|value| !value.is_empty())
+}
+
+fn same_key(written: &str, key: &str) -> bool {
+    written.len() == key.len()
+        && written
+            .bytes()
+            .zip(key.bytes())
+            .all(|(a, b)| a.eq_ignore_ascii_case(&b) || (a == b'-' && b == b'_'))
+}
