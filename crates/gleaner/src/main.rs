@@ -1,1 +1,87 @@
-fn main() {}
+//! The binary: reads the command line, runs one command, ends with a documented exit code.
+
+mod cli;
+mod commands;
+mod config;
+mod data_directory;
+mod error;
+mod logging;
+mod printer;
+mod session;
+
+use std::process::ExitCode;
+
+use cli::{Cli, Command};
+use error::{Exit, Failure, Result};
+use session::Session;
+
+fn main() -> ExitCode {
+    let cli = match Cli::parse_command_line() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are data and end well; the rest is a usage error. Neither can do
+            // anything about a stream that is closed.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Ok }.into();
+        }
+    };
+    let session = Session::new(cli.global);
+    let long_running = matches!(
+        cli.command,
+        Command::Serve(_) | Command::Work(_) | Command::Web(_)
+    );
+    session.start_logging(long_running);
+    let exit = match run(&session, cli.command) {
+        Ok(exit) => exit,
+        Err(failure) if failure.is_closed_pipe() => Exit::Ok,
+        Err(failure) => {
+            session.printer.failure(&failure);
+            failure.exit()
+        }
+    };
+    exit.into()
+}
+
+/// One arm per command. Those that touch the database get a runtime, and an end at Ctrl-C.
+fn run(session: &Session, command: Command) -> Result<Exit> {
+    match command {
+        Command::Serve(args) => block_on(commands::serve::serve(session, args)),
+        Command::Work(args) => block_on(commands::serve::work(session, args)),
+        Command::Web(args) => block_on(commands::serve::web(session, args)),
+        Command::Repo(command) => until_interrupted(commands::repo::run(session, command)),
+        Command::Group(command) => until_interrupted(commands::group::run(session, command)),
+        Command::Unit(command) => until_interrupted(commands::unit::run(session, command)),
+        Command::Pool(command) => until_interrupted(commands::pool::run(session, command)),
+        Command::Upstream(command) => until_interrupted(commands::upstream::run(session, command)),
+        Command::Worker(command) => until_interrupted(commands::worker::run(session, command)),
+        Command::Db(command) => until_interrupted(commands::db::run(session, command)),
+        Command::Doctor(args) => until_interrupted(commands::doctor::run(session, args)),
+        Command::Manifest(args) => commands::manifest::run(session, &args),
+        Command::Config(command) => commands::config::run(session, &command),
+        Command::Health(args) => commands::health::run(session, &args),
+        Command::Completions(args) => commands::completions::completions(session, &args),
+        Command::Man(args) => commands::completions::man(session, &args),
+        Command::Help(args) => commands::help::run(session, &args),
+    }
+}
+
+/// For commands that deal with Ctrl-C themselves.
+fn block_on<F: Future<Output = Result<Exit>>>(work: F) -> Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| {
+        Failure::new(&error::codes::FULL, "the system gives us no threads").caused_by(&error)
+    })?;
+    runtime.block_on(work)
+}
+
+/// For short commands: what was not committed is rolled back, and the exit code says so.
+fn until_interrupted<F: Future<Output = Result<Exit>>>(work: F) -> Result<Exit> {
+    block_on(async {
+        tokio::select! {
+            result = work => result,
+            Ok(()) = tokio::signal::ctrl_c() => Err(Failure::interrupted()),
+        }
+    })
+}

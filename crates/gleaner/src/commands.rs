@@ -1,0 +1,16 @@
+//! The commands, one file for each first word.
+
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod db;
+pub(crate) mod doctor;
+pub(crate) mod group;
+pub(crate) mod health;
+pub(crate) mod help;
+pub(crate) mod manifest;
+pub(crate) mod pool;
+pub(crate) mod repo;
+pub(crate) mod serve;
+pub(crate) mod unit;
+pub(crate) mod upstream;
+pub(crate) mod worker;

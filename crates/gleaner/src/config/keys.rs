@@ -1,0 +1,300 @@
+//! Every setting, one line each: the example file, the environment variables, `config show` and
+//! the checks all come from here.
+
+use super::value::{Kind, Value};
+
+/// A section of the file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    pub(crate) name: &'static str,
+    /// For `[pool.NAME]`: a name to show in the example. Plain sections have none.
+    pub(crate) example_name: Option<&'static str>,
+    pub(crate) doc: &'static str,
+    pub(crate) keys: &'static [Key],
+}
+
+/// One setting.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    /// As it would stand in the environment.
+    pub(crate) default: Option<&'static str>,
+    /// What the example file shows when there is no default.
+    pub(crate) example: &'static str,
+    /// The environment variable, when it is not made from section and key.
+    variable: Option<&'static str>,
+    pub(crate) doc: &'static str,
+}
+
+/// In the order of the example file.
+pub(crate) static SECTIONS: &[Section] = &[
+    Section {
+        name: "server",
+        example_name: None,
+        doc: "The web, as `serve` and `web` bring it up.",
+        keys: &[key(
+            "listen",
+            Kind::Listen,
+            "127.0.0.1:8787",
+            "The address to listen on. Reading is open to all who can reach it.",
+        )],
+    },
+    Section {
+        name: "database",
+        example_name: None,
+        doc: "Where everything is kept.",
+        keys: &[
+            Key {
+                variable: Some("GLEANER_DATABASE"),
+                ..unset(
+                    "url",
+                    Kind::Database,
+                    "postgres://gleaner@localhost/gleaner",
+                    "`sqlite:PATH` or `postgres://…`. Without it: SQLite in the data directory.",
+                )
+            },
+            key(
+                "max_connections",
+                Kind::count(1, 1000, "one connection is the least"),
+                "16",
+                "Connections that one process may hold.",
+            ),
+            key(
+                "timeout",
+                Kind::Duration,
+                "10s",
+                "How long to wait for a connection, and on SQLite for the writer of another process.",
+            ),
+            key(
+                "statement_cache",
+                Kind::Switch,
+                "true",
+                "Set to false behind a pooler that cannot keep prepared statements.",
+            ),
+            key(
+                "sync_every_commit",
+                Kind::Switch,
+                "false",
+                "SQLite only: flush to the disk at every commit. Without it a power cut may lose the last commits, never consistency.",
+            ),
+            key(
+                "min_free",
+                Kind::Size,
+                "500MiB",
+                "`gleaner doctor` complains when the disk under the data directory has less room than this.",
+            ),
+        ],
+    },
+    Section {
+        name: "objects",
+        example_name: None,
+        doc: "Dumps, datasets and raw answers live in `objects` below the data directory.",
+        keys: &[],
+    },
+    Section {
+        name: "work",
+        example_name: None,
+        doc: "How work is done, whatever the round.",
+        keys: &[
+            key(
+                "shutdown_grace",
+                Kind::Duration,
+                "30s",
+                "How long a process that was asked to stop lets its runs finish. A second Ctrl-C leaves at once; nothing is lost either way.",
+            ),
+            key(
+                "keep_done",
+                Kind::Duration,
+                "30d",
+                "How long finished one-off units stay listed.",
+            ),
+            key(
+                "immediate_partial_retry",
+                Kind::Switch,
+                "true",
+                "Ask again soon for what a partial run could not get. With false it waits for the cadence.",
+            ),
+        ],
+    },
+    round(
+        "distribution",
+        "Where is a repository published, and how does it declare itself?",
+        &DISTRIBUTION,
+    ),
+    round(
+        "license",
+        "Which license, copyright holders and packages are in each file?",
+        &LICENSE,
+    ),
+    round("mail", "What was discussed, reviewed, voted on?", &MAIL),
+    round("goindex", "A feed of Go module versions.", &GOINDEX),
+    round(
+        "pypi",
+        "Which modules and requirements does each Python distribution have?",
+        &PYPI,
+    ),
+    round(
+        "repo_metadata",
+        "Feeds the others: archived, renamed, moved, gone.",
+        &REPO_METADATA,
+    ),
+    round(
+        "organisation",
+        "Feeds the others: keeps a group's repositories current.",
+        &ORGANISATION,
+    ),
+    round(
+        "forge_activity",
+        "Feeds the others: what happens on the forges.",
+        &FORGE_ACTIVITY,
+    ),
+    Section {
+        name: "upstream",
+        example_name: Some("github.com"),
+        doc: "A remote service, by service name or host. A name with dots stands in quotes.",
+        keys: &[
+            unset(
+                "base_url",
+                Kind::BaseUrl,
+                "https://api.github.com",
+                "Where it answers, when it is not the usual place.",
+            ),
+            unset(
+                "token_files",
+                Kind::Paths,
+                "/etc/gleaner/github-token",
+                "Files with one token each. Tokens themselves never stand in this file; GLEANER_TOKEN_GITHUB_COM and the like work too.",
+            ),
+        ],
+    },
+    Section {
+        name: "pool",
+        example_name: Some("distribution"),
+        doc: "Slots for kinds of work. A round's pool has the round's name and wins over its `workers`.",
+        keys: &[
+            unset(
+                "workers",
+                Kind::count(1, 10_000, WORKERS),
+                "4",
+                "How many units run at once in one process.",
+            ),
+            unset(
+                "min_start_gap",
+                Kind::Duration,
+                "0s",
+                "Least time between two starts while the pool first fills, over the whole fleet.",
+            ),
+        ],
+    },
+];
+
+static DISTRIBUTION: [Key; 4] = round_keys("4", "180d", "10m");
+static LICENSE: [Key; 4] = round_keys("2", "180d", "2h");
+static MAIL: [Key; 4] = round_keys("2", "30d", "6h");
+static GOINDEX: [Key; 4] = round_keys("4", "1d", "30m");
+static PYPI: [Key; 4] = round_keys("8", "1d", "30m");
+static REPO_METADATA: [Key; 4] = round_keys("2", "7d", "5m");
+static ORGANISATION: [Key; 4] = round_keys("1", "1d", "30m");
+static FORGE_ACTIVITY: [Key; 4] = round_keys("2", "7d", "30m");
+
+const WORKERS: &str = "to stop it, set `enabled = false`";
+
+impl Section {
+    /// Whether it is written `[section.NAME]`.
+    pub(crate) fn is_named(&self) -> bool {
+        self.example_name.is_some()
+    }
+
+    /// Whether it is a round: those can be switched off.
+    pub(crate) fn is_round(&self) -> bool {
+        self.keys.iter().any(|key| key.name == "enabled")
+    }
+}
+
+impl Key {
+    /// The environment variable that sets it.
+    pub(crate) fn variable(&self, section: &Section) -> String {
+        self.variable.map_or_else(
+            || format!("GLEANER_{}_{}", section.name, self.name).to_uppercase(),
+            str::to_owned,
+        )
+    }
+
+    /// What holds when nobody says anything.
+    pub(crate) fn default_value(&self) -> Option<Value> {
+        // A test parses them all.
+        self.default.and_then(|text| self.kind.parse(text).ok())
+    }
+}
+
+/// Finds a key of a plain section.
+pub(crate) fn find(section: &str, key: &str) -> Option<(&'static Section, &'static Key)> {
+    let section = SECTIONS.iter().find(|known| known.name == section)?;
+    let key = section.keys.iter().find(|known| known.name == key)?;
+    Some((section, key))
+}
+
+const fn key(name: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Key {
+    Key {
+        name,
+        kind,
+        default: Some(default),
+        example: default,
+        variable: None,
+        doc,
+    }
+}
+
+const fn unset(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> Key {
+    Key {
+        name,
+        kind,
+        default: None,
+        example,
+        variable: None,
+        doc,
+    }
+}
+
+const fn round(name: &'static str, doc: &'static str, keys: &'static [Key]) -> Section {
+    Section {
+        name,
+        example_name: None,
+        doc,
+        keys,
+    }
+}
+
+const fn round_keys(
+    workers: &'static str,
+    cadence: &'static str,
+    max_run: &'static str,
+) -> [Key; 4] {
+    [
+        key(
+            "enabled",
+            Kind::Switch,
+            "true",
+            "Set to false to switch the round off; what it has found stays.",
+        ),
+        key(
+            "workers",
+            Kind::count(1, 10_000, WORKERS),
+            workers,
+            "How many units run at once in one process.",
+        ),
+        key(
+            "cadence",
+            Kind::Duration,
+            cadence,
+            "Least time between two complete runs of the same unit.",
+        ),
+        key(
+            "max_run",
+            Kind::Duration,
+            max_run,
+            "A run that takes longer is stopped and counts as a strike.",
+        ),
+    ]
+}

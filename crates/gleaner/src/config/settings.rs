@@ -1,0 +1,208 @@
+//! What the configuration means: checked, typed, ready to be handed to the rooms.
+
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+
+use super::{Config, SECTIONS, Value};
+
+/// Everything that can be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) server: Server,
+    pub(crate) database: Database,
+    pub(crate) work: Work,
+    /// By the name of the section: `distribution`, `repo_metadata`…
+    pub(crate) rounds: BTreeMap<&'static str, Round>,
+    /// By the name of the upstream: `deps.dev`, `github.com`…
+    pub(crate) upstreams: BTreeMap<String, Upstream>,
+    pub(crate) pools: BTreeMap<String, Pool>,
+}
+
+/// `[server]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Server {
+    pub(crate) listen: SocketAddr,
+}
+
+/// `[database]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Database {
+    /// `None`: SQLite in the data directory.
+    pub(crate) url: Option<String>,
+    pub(crate) max_connections: u32,
+    pub(crate) timeout: Duration,
+    pub(crate) statement_cache: bool,
+    pub(crate) sync_every_commit: bool,
+    /// In bytes.
+    pub(crate) min_free: u64,
+}
+
+/// `[work]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Work {
+    pub(crate) shutdown_grace: Duration,
+    pub(crate) keep_done: Duration,
+    pub(crate) immediate_partial_retry: bool,
+}
+
+/// `[distribution]` and the other rounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Round {
+    pub(crate) enabled: bool,
+    pub(crate) workers: u32,
+    pub(crate) cadence: Duration,
+    pub(crate) max_run: Duration,
+}
+
+/// `[upstream.NAME]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Upstream {
+    pub(crate) base_url: Option<String>,
+    pub(crate) token_files: Vec<PathBuf>,
+}
+
+/// `[pool.NAME]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pool {
+    pub(crate) workers: Option<u32>,
+    pub(crate) min_start_gap: Duration,
+}
+
+impl Settings {
+    pub(super) fn from_config(config: &Config) -> Self {
+        let rounds = SECTIONS.iter().filter(|section| section.is_round());
+        let rounds: BTreeMap<&'static str, Round> = rounds
+            .map(|section| (section.name, round(&Reader(config, section.name, None))))
+            .collect();
+        let upstreams = names(config, "upstream").map(|name| {
+            let read = Reader(config, "upstream", Some(name));
+            (name.to_owned(), upstream(&read))
+        });
+        // Every round has a pool of its own name.
+        let pools = rounds.keys().copied().chain(names(config, "pool")).map(|name| {
+            let read = Reader(config, "pool", Some(name));
+            let workers = read.count("workers");
+            let workers = workers.or_else(|| rounds.get(name).map(|round| round.workers));
+            let pool = Pool {
+                workers,
+                min_start_gap: read.duration("min_start_gap"),
+            };
+            (name.to_owned(), pool)
+        });
+        let (server, database, work) = (
+            Reader(config, "server", None),
+            Reader(config, "database", None),
+            Reader(config, "work", None),
+        );
+        Self {
+            server: Server {
+                listen: server.listen("listen"),
+            },
+            database: Database {
+                url: database.text("url"),
+                max_connections: database.count("max_connections").unwrap_or(1),
+                timeout: database.duration("timeout"),
+                statement_cache: database.switch("statement_cache"),
+                sync_every_commit: database.switch("sync_every_commit"),
+                min_free: database.size("min_free"),
+            },
+            work: Work {
+                shutdown_grace: work.duration("shutdown_grace"),
+                keep_done: work.duration("keep_done"),
+                immediate_partial_retry: work.switch("immediate_partial_retry"),
+            },
+            upstreams: upstreams.collect(),
+            pools: pools.collect(),
+            rounds,
+        }
+    }
+}
+
+impl Database {
+    /// As the database room takes them.
+    pub(crate) fn connection(&self) -> db::Settings {
+        db::Settings {
+            max_connections: self.max_connections,
+            timeout: self.timeout,
+            statement_cache: self.statement_cache,
+            sync_every_commit: self.sync_every_commit,
+        }
+    }
+}
+
+fn round(read: &Reader<'_>) -> Round {
+    Round {
+        enabled: read.switch("enabled"),
+        workers: read.count("workers").unwrap_or(1),
+        cadence: read.duration("cadence"),
+        max_run: read.duration("max_run"),
+    }
+}
+
+fn upstream(read: &Reader<'_>) -> Upstream {
+    let files = match read.value("token_files") {
+        Some(Value::Paths(paths)) => paths.iter().map(PathBuf::from).collect(),
+        _ => Vec::new(),
+    };
+    Upstream {
+        base_url: read.text("base_url"),
+        token_files: files,
+    }
+}
+
+fn names<'a>(config: &'a Config, section: &'a str) -> impl Iterator<Item = &'a str> {
+    config
+        .entries
+        .iter()
+        .filter(move |entry| entry.address.section.name == section)
+        .filter_map(|entry| entry.address.name.as_deref())
+}
+
+/// Reads the keys of one section. The kinds are those of the table: a test reads every default, so
+/// a wrong key or kind here does not pass unseen.
+struct Reader<'a>(&'a Config, &'a str, Option<&'a str>);
+
+impl Reader<'_> {
+    fn value(&self, key: &str) -> Option<&Value> {
+        let Self(config, section, name) = self;
+        config.get(section, *name, key)
+    }
+
+    fn switch(&self, key: &str) -> bool {
+        matches!(self.value(key), Some(Value::Switch(true)))
+    }
+
+    fn count(&self, key: &str) -> Option<u32> {
+        match self.value(key) {
+            Some(Value::Count(number)) => Some(u32::try_from(*number).unwrap_or(u32::MAX)),
+            _ => None,
+        }
+    }
+
+    fn duration(&self, key: &str) -> Duration {
+        match self.value(key) {
+            Some(Value::Duration(duration)) => *duration,
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn size(&self, key: &str) -> u64 {
+        match self.value(key) {
+            Some(Value::Size(size)) => *size,
+            _ => 0,
+        }
+    }
+
+    fn listen(&self, key: &str) -> SocketAddr {
+        match self.value(key) {
+            Some(Value::Listen(address)) => *address,
+            _ => SocketAddr::from(([127, 0, 0, 1], 8787)),
+        }
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        match self.value(key) {
+            Some(Value::Database(text) | Value::BaseUrl(text)) => Some(text.clone()),
+            _ => None,
+        }
+    }
+}

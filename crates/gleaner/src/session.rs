@@ -1,0 +1,113 @@
+//! What one run of the program shares: flags, printer, settings, and the database when it is
+//! needed. Settings are read on first use, so that `help`, `manifest` and `completions` work beside
+//! a broken configuration.
+
+use std::{cell::OnceCell, path::PathBuf};
+
+use db::{Clock, Db, Part};
+
+use crate::{
+    cli::GlobalArgs,
+    config::{self, Config, Overrides, Settings},
+    data_directory,
+    error::{Result, at_database},
+    logging,
+    printer::Printer,
+};
+
+/// The tables of every room that has some.
+pub(crate) const PARTS: &[Part] = &[engine::PART, store::PART];
+
+/// One run of the program.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) printer: Printer,
+    global: GlobalArgs,
+    config: OnceCell<Config>,
+    settings: OnceCell<Settings>,
+}
+
+impl Session {
+    pub(crate) fn new(global: GlobalArgs) -> Self {
+        Self {
+            printer: Printer::new(global.format, global.quiet),
+            global,
+            config: OnceCell::new(),
+            settings: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn start_logging(&self, long_running: bool) {
+        let GlobalArgs { verbose, quiet, .. } = self.global;
+        logging::start(&self.printer, verbose, quiet, long_running);
+    }
+
+    /// The configuration with its origins; `listen` is the flag of the commands that have it.
+    pub(crate) fn config(&self, listen: Option<&str>) -> Result<&Config> {
+        if let Some(config) = self.config.get() {
+            return Ok(config);
+        }
+        let mut flags = Vec::new();
+        if let Some(url) = &self.global.database {
+            flags.push(("database", "url", "--database", url.clone()));
+        }
+        if let Some(address) = listen {
+            flags.push(("server", "listen", "--listen", address.to_owned()));
+        }
+        let config = Config::load(&Overrides {
+            file: self.global.config.clone(),
+            flags,
+            environment: config::environment(),
+        })?;
+        for warning in &config.warnings {
+            self.printer.warning(warning);
+        }
+        Ok(self.config.get_or_init(|| config))
+    }
+
+    /// The settings that hold, without a `--listen`.
+    pub(crate) fn settings(&self) -> Result<&Settings> {
+        self.settings_with(None)
+    }
+
+    /// The settings that hold.
+    pub(crate) fn settings_with(&self, listen: Option<&str>) -> Result<&Settings> {
+        let config = self.config(listen)?;
+        Ok(self.settings.get_or_init(|| config.settings()))
+    }
+
+    /// The data directory; it need not exist yet.
+    pub(crate) fn data_directory(&self) -> Result<PathBuf> {
+        data_directory::locate(self.global.data.as_deref())
+    }
+
+    /// The address of the database; makes the data directory when it is the default one.
+    pub(crate) fn database_url(&self) -> Result<String> {
+        match &self.settings()?.database.url {
+            Some(url) => Ok(url.clone()),
+            None => data_directory::default_database(&self.data_directory()?),
+        }
+    }
+
+    /// Opens the database as it is.
+    pub(crate) async fn connect(&self) -> Result<Db> {
+        let url = self.database_url()?;
+        let connection = self.settings()?.database.connection();
+        let db = Db::connect(&url, &connection).await;
+        db.map_err(|error| at_database(&url, error))
+    }
+
+    /// Opens the database and brings its schema up.
+    pub(crate) async fn open(&self) -> Result<(Db, Clock)> {
+        let db = self.connect().await?;
+        let clock = Clock::system();
+        let ready = async {
+            db.discipline(&clock).await?;
+            db::migrate(&db, PARTS, &clock).await
+        };
+        match ready.await {
+            Ok(_) => Ok((db, clock)),
+            Err(error) => Err(at_database(&self.database_url()?, error)),
+        }
+    }
+}
