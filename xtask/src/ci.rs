@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use crate::steps::{self, Steps};
-use crate::{fuzz, generate, test, walls};
+use crate::{fuzz, generate, one_build, test, walls};
 
 const FORMATTING: &[&str] = &["fmt", "--all", "--check"];
 const FUZZ_FORMATTING: &[&str] = &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"];
@@ -56,6 +56,7 @@ fn prepare(steps: &mut Steps) -> anyhow::Result<()> {
         steps::succeed(&mut steps::cargo(FUZZ_FORMATTING))
     })?;
     steps.run("walls", walls::check)?;
+    steps.run("one build", one_build::check)?;
     steps.run("clippy", || steps::succeed(&mut steps::cargo(CLIPPY)))?;
     steps.run("build binaries", || {
         steps::succeed(&mut steps::cargo(BINARIES))

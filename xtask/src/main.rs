@@ -19,6 +19,7 @@ mod ci;
 mod cluster;
 mod fuzz;
 mod generate;
+mod one_build;
 mod postgres;
 mod steps;
 mod test;
@@ -32,6 +33,7 @@ Usage: cargo xtask COMMAND
   ci                  the gate: formatting, clippy, walls, generated files, build, tests
   long [MINUTES]      the gate with long runs, every fuzz target for MINUTES (10), full benches
   walls               compare the dependencies between rooms with ARCHITECTURE.md
+  one-build           check that tests and binary share their dependencies' artefacts
   generate [--check]  write the generated files, or only say which of them are stale
   fuzz [MINUTES]      every fuzz target for MINUTES (1)
   postgres            start a private PostgreSQL, print its address, stop it at end of input
@@ -56,6 +58,7 @@ fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         ["long"] => return ci::long(10),
         ["long", minutes] => return ci::long(parse_minutes(minutes)?),
         ["walls"] => walls::check()?,
+        ["one-build"] => one_build::check()?,
         ["generate"] => generate::write_all()?,
         ["generate", "--check"] => generate::check_all()?,
         ["fuzz"] => fuzz::run_all(1)?,
