@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod charset;
+pub mod classify;
 pub mod date;
 pub mod header;
 pub mod ids;
@@ -13,8 +14,10 @@ pub mod message;
 pub mod mime;
 pub mod patch;
 pub mod quote;
+pub mod series;
 pub mod subject;
 pub mod text;
+pub mod thread;
 pub mod trailer;
 pub mod transfer;
 

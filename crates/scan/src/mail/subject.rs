@@ -108,6 +108,15 @@ pub fn parse(subject: &str) -> Subject {
     parsed
 }
 
+/// The subject without the reply and forward marks it begins with; groups stay.
+pub fn topic(subject: &str) -> &str {
+    let mut rest = subject.trim();
+    while let Some(after) = strip_reply(rest).or_else(|| strip_forward(rest)) {
+        rest = after;
+    }
+    rest
+}
+
 /// `PATCH: title`, `[title] [PATCH]` in the middle: only the unmistakable word counts there.
 fn read_unbracketed(words: &mut TagWords, rest: &mut &str) {
     let mut ignored = Vec::new();
