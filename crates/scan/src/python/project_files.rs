@@ -15,6 +15,8 @@ pub(super) struct BuildHints {
     pub(super) roots: Vec<String>,
     /// The project is built by maturin.
     pub(super) maturin: bool,
+    /// The build tool takes the package of the project's name unless told otherwise.
+    pub(super) own_name_only: bool,
     /// The module maturin builds, dotted.
     pub(super) native: Option<String>,
 }
@@ -31,6 +33,9 @@ impl BuildHints {
         };
         let backend = text(at(&table, &["build-system", "build-backend"]));
         hints.maturin = backend.is_some_and(|backend| backend.starts_with("maturin"));
+        let by_name = ["flit", "hatchling", "poetry", "pdm", "uv_build"];
+        hints.own_name_only =
+            backend.is_some_and(|backend| by_name.iter().any(|tool| backend.starts_with(tool)));
         hints.native = text(at(&table, &["tool", "maturin", "module-name"])).map(str::to_owned);
         hints
             .roots
@@ -49,6 +54,29 @@ impl BuildHints {
         )) {
             hints.take_path(path);
         }
+        for tool in [
+            &["tool", "hatch", "build", "targets", "wheel", "only-include"][..],
+            &["tool", "hatch", "build", "targets", "wheel", "sources"],
+        ] {
+            hints
+                .roots
+                .extend(texts(at(&table, tool)).map(str::to_owned));
+        }
+        hints
+            .packages
+            .extend(texts(at(&table, &["tool", "maturin", "python-packages"])).map(str::to_owned));
+        hints.packages.extend(
+            text(at(&table, &["tool", "uv", "build-backend", "module-name"])).map(str::to_owned),
+        );
+        hints.packages.extend(
+            texts(at(&table, &["tool", "uv", "build-backend", "module-name"])).map(str::to_owned),
+        );
+        hints.roots.extend(
+            text(at(&table, &["tool", "uv", "build-backend", "module-root"])).map(str::to_owned),
+        );
+        hints
+            .roots
+            .extend(text(at(&table, &["tool", "pdm", "build", "package-dir"])).map(str::to_owned));
         for entry in list(at(&table, &["tool", "poetry", "packages"])) {
             if let Some(include) = text(entry.get("include")) {
                 hints
@@ -59,6 +87,7 @@ impl BuildHints {
                 .roots
                 .extend(text(entry.get("from")).map(str::to_owned));
         }
+        hints.roots.retain(|root| !root.is_empty() && root != ".");
         hints
     }
 

@@ -132,6 +132,7 @@ impl SourceTree {
                 declared: &declared,
                 packages: &hints.packages,
                 roots: &hints.roots,
+                own_name_only: hints.own_name_only,
                 native: native.as_deref(),
             },
         );

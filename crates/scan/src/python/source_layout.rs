@@ -19,6 +19,9 @@ pub(super) struct Layout<'a> {
     pub(super) packages: &'a [String],
     /// Directories the build tool puts on the import path.
     pub(super) roots: &'a [String],
+    /// Without further word, the build tool takes the package of the project's
+    /// name and nothing else.
+    pub(super) own_name_only: bool,
     /// A module built from Rust, dotted.
     pub(super) native: Option<&'a str>,
 }
@@ -33,31 +36,34 @@ pub(super) fn source_modules(files: &[&str], layout: &Layout<'_>) -> Vec<Module>
                 .map_or_else(|| (*path).to_owned(), |stem| format!("{stem}.so"))
         })
         .collect();
+    let all = files.iter().map(String::as_str);
     let tree = Tree {
-        files: files
-            .iter()
-            .map(String::as_str)
-            .filter(|path| is_code(path))
+        directories: all
+            .clone()
+            .filter_map(|path| path.split_once('/'))
+            .map(|(top, _)| top)
             .collect(),
+        files: all.filter(|path| is_code(path)).collect(),
     };
-    let mut found = if layout.declared.is_empty() {
-        tree.guessed(layout)
-    } else {
-        tree.named(layout.declared, layout, true)
+    let found = match (layout.native, layout.declared) {
+        (Some(native), []) => tree.around(native, layout),
+        (_, []) => tree.guessed(layout),
+        (_, declared) => tree.named(declared, layout, true),
     };
-    if let Some(native) = layout.native {
-        found.extend(native_module(native));
-    }
     merged(found)
 }
 
 struct Tree<'a> {
+    /// Files that can become modules.
     files: Vec<&'a str>,
+    /// The topmost directories, whatever is in them.
+    directories: BTreeSet<&'a str>,
 }
 
 impl Tree<'_> {
     /// The modules below the given top-level names. With `insist`, a name that
-    /// has no file yet counts all the same: it will be built.
+    /// has no file yet counts all the same, since it will be built; a directory
+    /// of that name without a module in it shows that it will not.
     fn named(&self, names: &[String], layout: &Layout<'_>, insist: bool) -> Vec<Module> {
         let mut found = Vec::new();
         for name in names {
@@ -65,7 +71,10 @@ impl Tree<'_> {
                 .root_of(name, layout)
                 .map(|root| self.below(root, name))
                 .unwrap_or_default();
-            if here.is_empty() && insist && name.split('.').all(is_identifier) {
+            let built = !self.directories.contains(name.as_str())
+                && name != "__init__"
+                && name.split('.').all(is_identifier);
+            if here.is_empty() && insist && built {
                 found.push(Module {
                     name: name.clone(),
                     kind: ModuleKind::Extension,
@@ -76,8 +85,30 @@ impl Tree<'_> {
         found
     }
 
+    /// A native module and the Python package it is part of, if there is one.
+    fn around(&self, native: &str, layout: &Layout<'_>) -> Vec<Module> {
+        let top = native.split('.').next().unwrap_or(native).to_owned();
+        let mut names = layout.packages.to_vec();
+        names.push(top.clone());
+        let mut found = self.named(&names, layout, false);
+        let has_package = found.iter().any(|module| module.name == top);
+        // Beside a package of its own name, the native module moves into it.
+        let native = if has_package && native == top {
+            format!("{top}.{top}")
+        } else {
+            native.to_owned()
+        };
+        found.extend(native_module(&native));
+        found
+    }
+
     fn guessed(&self, layout: &Layout<'_>) -> Vec<Module> {
-        let named = self.named(layout.packages, layout, false);
+        let own = layout.project.replace('-', "_");
+        let mut names = layout.packages.to_vec();
+        if names.is_empty() && layout.roots.is_empty() && layout.own_name_only {
+            names.push(own.clone());
+        }
+        let named = self.named(&names, layout, false);
         if !named.is_empty() {
             return named;
         }
@@ -88,7 +119,6 @@ impl Tree<'_> {
                 return found;
             }
         }
-        let own = layout.project.replace('-', "_");
         let found = self.flat(&own);
         if found.is_empty() {
             self.topmost()
@@ -176,25 +206,44 @@ impl Tree<'_> {
         found
     }
 
-    /// The directory that holds a top-level name: the usual ones, else the topmost.
+    /// The directory that holds a top-level name: one with a proper module of
+    /// that name, else one with anything of that name.
     fn root_of<'l>(&self, name: &str, layout: &Layout<'l>) -> Option<&'l str> {
         let path = name.replace('.', "/");
-        let mut roots = layout
-            .roots
-            .iter()
-            .map(String::as_str)
-            .chain(["", "src", "lib", "python"]);
-        roots.find(|root| {
-            let start = if root.is_empty() {
+        let roots = || {
+            layout
+                .roots
+                .iter()
+                .map(String::as_str)
+                .chain(["", "src", "lib", "python"])
+        };
+        let start = |root: &str| {
+            if root.is_empty() {
                 path.clone()
             } else {
                 format!("{root}/{path}")
-            };
-            self.files.iter().any(|file| {
+            }
+        };
+        let proper = |root: &&str| {
+            let start = start(root);
+            let ends = [".py", "/__init__.py", "/__init__.pyc", "/__init__.so"];
+            self.any(|file| {
+                file.strip_prefix(&start)
+                    .is_some_and(|rest| ends.contains(&rest))
+            })
+        };
+        let vague = |root: &&str| {
+            let start = start(root);
+            self.any(|file| {
                 file.strip_prefix(&start)
                     .is_some_and(|rest| rest.starts_with(['/', '.']))
             })
-        })
+        };
+        roots().find(proper).or_else(|| roots().find(vague))
+    }
+
+    fn any(&self, wanted: impl Fn(&str) -> bool) -> bool {
+        self.files.iter().any(|file| wanted(file))
     }
 
     /// Modules of the import path `root` that begin with `name`.
