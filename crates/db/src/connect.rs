@@ -11,7 +11,6 @@ use sqlx::{
 use crate::{
     Clock, DbError, Row, Statement, Timestamp, Tx, Wakes, bulk,
     statement::{Text, postgres_arguments, sqlite_arguments},
-    transaction::Transact,
     write_queue::WriteQueue,
 };
 
@@ -139,34 +138,6 @@ impl Db {
     /// for heartbeats, and for nothing else.
     pub async fn begin_urgent(&self) -> Result<Tx, DbError> {
         Tx::begin(self, true).await
-    }
-
-    /// Runs `work` in a transaction and commits; does so again, at most eight
-    /// times, when the database reports a conflict. `work` may therefore run
-    /// more than once and must not change anything but the transaction.
-    pub async fn transact<R, E, F>(&self, mut work: F) -> Result<R, E>
-    where
-        E: Transact,
-        F: for<'t> FnMut(&'t mut Tx) -> futures_util::future::BoxFuture<'t, Result<R, E>>,
-    {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let result = async {
-                let mut tx = self.begin().await.map_err(E::from)?;
-                let result = work(&mut tx).await?;
-                tx.commit().await.map_err(E::from)?;
-                Ok(result)
-            }
-            .await;
-            match result {
-                Err(error) if E::is_conflict(&error) && tries < 8 => {
-                    tracing::debug!(tries, "transaction conflict, running it again");
-                    tokio::time::sleep(Duration::from_millis(2 << tries)).await;
-                }
-                result => return result,
-            }
-        }
     }
 
     /// One statement that writes, in a transaction of its own. Returns the rows touched.

@@ -24,5 +24,5 @@ pub use row::{Column, Row};
 pub use schema::dump_schema;
 pub use statement::{Arg, IntoArg, Statement};
 pub use timestamp::Timestamp;
-pub use transaction::{Transact, Tx};
+pub use transaction::{Conflicts, Transact, Tx};
 pub use wake::Wakes;

@@ -1,6 +1,7 @@
 //! A write transaction on either database.
 
-use futures_util::future::BoxFuture;
+use std::time::Duration;
+
 use sqlx::{Postgres, Sqlite, Transaction};
 
 use crate::{
@@ -209,21 +210,85 @@ impl Tx {
         Ok(())
     }
 
-    /// Runs `work` so that its failure undoes only its own writes: one bad unit
-    /// does not spoil a batch. A conflict still fails the whole transaction.
-    pub async fn isolated<R, E, F>(&mut self, work: F) -> Result<Result<R, E>, DbError>
-    where
-        E: Transact,
-        F: for<'t> FnOnce(&'t mut Self) -> BoxFuture<'t, Result<R, E>>,
-    {
-        self.execute(Statement::new("SAVEPOINT isolated")).await?;
-        let result = work(self).await;
-        if result.is_err() {
-            self.execute(Statement::new("ROLLBACK TO SAVEPOINT isolated"))
-                .await?;
-        }
-        self.execute(Statement::new("RELEASE SAVEPOINT isolated"))
+    /// Marks a place to come back to: what follows can be undone by itself, so
+    /// that one bad unit does not spoil a batch.
+    pub async fn savepoint(&mut self) -> Result<(), DbError> {
+        self.execute(Statement::new("SAVEPOINT place"))
+            .await
+            .map(drop)
+    }
+
+    /// Keeps what was written since [`Tx::savepoint`].
+    pub async fn keep(&mut self) -> Result<(), DbError> {
+        self.execute(Statement::new("RELEASE SAVEPOINT place"))
+            .await
+            .map(drop)
+    }
+
+    /// Undoes what was written since [`Tx::savepoint`].
+    pub async fn undo(&mut self) -> Result<(), DbError> {
+        self.execute(Statement::new("ROLLBACK TO SAVEPOINT place"))
             .await?;
-        Ok(result)
+        self.keep().await
+    }
+}
+
+/// Runs a block in a transaction and commits; does so again, at most eight
+/// times, when the database reports a conflict. The block may therefore run
+/// more than once and must not change anything but the transaction.
+///
+/// ```ignore
+/// let touched = transact!(db, |tx| {
+///     tx.execute(sql!("UPDATE t SET n = n + 1")).await
+/// })?;
+/// ```
+///
+/// A macro, because a closure that borrows both its surroundings and the
+/// transaction cannot promise to be `Send` in today's Rust.
+#[macro_export]
+macro_rules! transact {
+    ($db:expr, |$tx:ident| $work:expr) => {{
+        let mut conflicts = $crate::Conflicts::default();
+        loop {
+            let mut transaction = match $db.begin().await {
+                Ok(transaction) => transaction,
+                Err(error) => break Err(::core::convert::From::from(error)),
+            };
+            let result = async {
+                let $tx = &mut transaction;
+                $work
+            }
+            .await;
+            match result {
+                Ok(value) => match transaction.commit().await {
+                    Ok(()) => break Ok(value),
+                    Err(error) if error.is_conflict() && conflicts.again().await => {}
+                    Err(error) => break Err(::core::convert::From::from(error)),
+                },
+                Err(error) => {
+                    drop(transaction);
+                    if !($crate::Transact::is_conflict(&error) && conflicts.again().await) {
+                        break Err(error);
+                    }
+                }
+            }
+        }
+    }};
+}
+
+/// Counts conflicts, and rests a little longer after each.
+#[derive(Debug, Default)]
+pub struct Conflicts(u32);
+
+impl Conflicts {
+    /// Whether to try once more; rests first.
+    pub async fn again(&mut self) -> bool {
+        self.0 += 1;
+        if self.0 > 8 {
+            return false;
+        }
+        tracing::debug!(conflicts = self.0, "transaction conflict, running it again");
+        tokio::time::sleep(Duration::from_millis(1 << self.0)).await;
+        true
     }
 }

@@ -1,10 +1,13 @@
 //! What both databases must do alike.
 
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+
 use std::time::Duration;
 
 use db::{
     Bulk, Clock, Db, DbError, Migration, Part, Settings, Timestamp, migrate, schema_state, sql,
     testing::{CommitFault, both},
+    transact,
 };
 
 const PART: Part = Part {
@@ -86,12 +89,13 @@ both! {
     async fn one_bad_write_does_not_spoil_the_batch(db: TestDb) {
         let mut tx = db.begin().await.unwrap();
         for word in ["a", "a", "b"] {
-            let written: Result<u64, DbError> = tx
-                .isolated(|tx| Box::pin(tx.execute(sql!("INSERT INTO once (word) VALUES ($1)", word))))
-                .await
-                .unwrap();
-            if let Err(error) = written {
-                assert!(matches!(error, DbError::Constraint(_)), "{error:?}");
+            tx.savepoint().await.unwrap();
+            match tx.execute(sql!("INSERT INTO once (word) VALUES ($1)", word)).await {
+                Ok(_) => tx.keep().await.unwrap(),
+                Err(error) => {
+                    assert!(matches!(error, DbError::Constraint(_)), "{error:?}");
+                    tx.undo().await.unwrap();
+                }
             }
         }
         tx.commit().await.unwrap();
@@ -118,17 +122,15 @@ both! {
 
     async fn a_conflict_is_run_again(db: TestDb) {
         let mut runs = 0;
-        db.transact(|tx| {
+        transact!(db, |tx| {
             runs += 1;
-            let first = runs == 1;
-            Box::pin(async move {
-                if first {
-                    // What a deadlock looks like to the caller.
-                    return Err(DbError::Conflict(busy()));
-                }
+            if runs == 1 {
+                // What a deadlock looks like to the caller.
+                Err(DbError::Conflict(busy()))
+            } else {
                 tx.execute(sql!("INSERT INTO once (word) VALUES ('again')")).await
-            })
-        }).await.unwrap();
+            }
+        }).unwrap();
         assert_eq!(runs, 2);
         assert_eq!(count(&db, "once").await, 1);
     }

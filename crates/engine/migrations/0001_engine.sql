@@ -1,0 +1,114 @@
+-- The durable work engine. The words are those of ENGINE.md.
+
+-- One piece of work. Narrow and hot: what is big or rarely read is in unit_body.
+CREATE TABLE unit (
+    id {id},
+    kind {text} NOT NULL,
+    key {text} NOT NULL,
+    pool {text} NOT NULL,
+    upstream {text} NOT NULL,           -- '' asks nobody
+    state {text} NOT NULL CHECK (state IN ('waiting', 'ready', 'running', 'done', 'parked', 'cancelled')),
+    rank {int} NOT NULL,
+    due_at {time} NOT NULL,             -- ready: runs from then on; parked: returns then; else: since when
+    attempt {int} NOT NULL,             -- the fencing number; only ever grows
+    worker {int},                       -- who runs it
+    strikes {int} NOT NULL,
+    partials {int} NOT NULL,
+    lost {int} NOT NULL,                -- runs whose process died, since the last end
+    cadence {int},                      -- seconds between complete runs; null for a one-off
+    version {int} NOT NULL,             -- of the collector that stamped it
+    ended_at {time},                    -- the last run that ended: well, in part, or parked
+    succeeded_at {time},                -- the last run that ended well
+    again {bool} NOT NULL,              -- enqueued while running: runs once more
+    required {bool} NOT NULL,           -- some unit waits or waited for this one
+    body {bool} NOT NULL,               -- has a row in unit_body
+    UNIQUE (kind, key)
+){hot};
+
+-- Exactly the claim's predicate and order; see src/claim.rs.
+CREATE INDEX unit_claim ON unit (pool, upstream, rank, due_at, id) WHERE state = 'ready';
+CREATE INDEX unit_running ON unit (worker, id) WHERE state = 'running';
+CREATE INDEX unit_parked ON unit (due_at, id) WHERE state = 'parked';
+CREATE INDEX unit_waiting ON unit (id) WHERE state = 'waiting';
+
+CREATE TABLE unit_body (
+    unit {int} PRIMARY KEY NOT NULL,
+    payload {text},                     -- JSON, from who enqueued it
+    cursor {text},                      -- JSON, progress committed with the facts it covers
+    report {text},                      -- JSON, of the last run that ended
+    error {text},                       -- why the last run did not end well
+    failed_at {time}
+){strict};
+
+-- One attempt at a unit, for kinds that keep them.
+CREATE TABLE run (
+    id {id},
+    unit {int} NOT NULL,
+    attempt {int} NOT NULL,
+    worker {text} NOT NULL,
+    started_at {time},
+    ended_at {time} NOT NULL,
+    outcome {text} NOT NULL,
+    error {text},
+    report {text}
+){strict};
+CREATE INDEX run_unit ON run (unit, id);
+
+-- "This unit waits for that one." A met requirement is deleted; what is left is
+-- open, failed (hard: parks the parent) or missed (soft: counted).
+CREATE TABLE requirement (
+    parent {int} NOT NULL,
+    child {int} NOT NULL,
+    hard {bool} NOT NULL,
+    since {time},                       -- has ended well since; null: ever
+    deadline {time},
+    state {text} NOT NULL CHECK (state IN ('open', 'failed', 'missed')),
+    PRIMARY KEY (parent, child)
+){strict};
+CREATE INDEX requirement_child ON requirement (child, parent);
+CREATE INDEX requirement_deadline ON requirement (deadline, parent, child) WHERE deadline IS NOT NULL AND state = 'open';
+
+-- Units whose edges the resolver must look at: they ended, or began to wait.
+CREATE TABLE unfolded (
+    seq {id},
+    unit {int} NOT NULL
+){hot};
+
+-- One process that runs units. Its heartbeat is its lease on all of them.
+CREATE TABLE worker (
+    id {id},
+    name {text} NOT NULL,
+    host {text} NOT NULL,
+    pid {int} NOT NULL,
+    started_at {time} NOT NULL,
+    beat {int} NOT NULL,                -- grows; observers compare it, nobody compares clocks
+    beat_at {time} NOT NULL,            -- for people
+    kinds {text} NOT NULL,
+    release {text} NOT NULL
+){hot};
+
+CREATE TABLE pool (
+    name {text} PRIMARY KEY NOT NULL,
+    paused_at {time},
+    paused_why {text},
+    next_start_at {time}                -- of the first filling, for the whole fleet
+){strict};
+
+CREATE TABLE upstream (
+    name {text} PRIMARY KEY NOT NULL,
+    succeeded_at {time},
+    failed_at {time},
+    failures {int} NOT NULL,            -- in a row, since the last success
+    last_error {text},
+    open_until {time},
+    openings {int} NOT NULL,
+    paused_at {time},
+    paused_why {text}
+){strict};
+
+-- Who does which housekeeping next, so that one process of many does it.
+CREATE TABLE duty (
+    name {text} PRIMARY KEY NOT NULL,
+    next_at {time} NOT NULL,
+    position {int} NOT NULL
+){strict};

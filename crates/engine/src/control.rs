@@ -1,0 +1,350 @@
+//! Steering by hand: pause and resume, retry, cancel, run now; one unit or many.
+
+use db::{Bulk, DbError, Statement, Tx, sql, transact};
+use futures_util::future::BoxFuture;
+
+use crate::{Engine, MOST_ROWS, Rank, State, UnitId, requirement};
+
+/// Which units a bulk action means. All that is given must hold.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// These units only.
+    pub ids: Option<Vec<UnitId>>,
+    /// Of this kind; `license` also means `license/…`.
+    pub kind: Option<String>,
+    /// In this state.
+    pub state: Option<State>,
+    /// Whose last error contains this.
+    pub error: Option<String>,
+    /// Whose key fits this pattern: `*` is any text, `?` any one character.
+    pub key: Option<String>,
+}
+
+/// What a bulk action did, or would do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Changed {
+    /// Units that fit the selection.
+    pub selected: usize,
+    /// Of those, the ones that the action can change.
+    pub changed: usize,
+}
+
+/// An action on a batch of units: which states it can change, and how.
+struct Action {
+    /// The states it applies to, as SQL.
+    applies: &'static str,
+    apply:
+        for<'t> fn(&'t mut Tx, &'t [UnitId], db::Timestamp) -> BoxFuture<'t, Result<u64, DbError>>,
+}
+
+impl Engine {
+    /// Gives failed units another chance now: parked, cancelled, or waiting out
+    /// a backoff. A unit that is parked for a requirement has its culprits retried.
+    pub async fn retry(&self, which: &Selection, dry_run: bool) -> Result<Changed, DbError> {
+        let action = Action {
+            applies: "(unit.state IN ('parked', 'cancelled')
+                OR (unit.state = 'ready' AND (unit.strikes > 0 OR unit.partials > 0 OR unit.lost > 0)))",
+            apply: |tx, ids, now| Box::pin(retry(tx, ids, now)),
+        };
+        self.act(which, action, dry_run).await
+    }
+
+    /// Runs units as soon as there is a slot, whatever their due time; a
+    /// running one runs once more.
+    pub async fn run_now(&self, which: &Selection, dry_run: bool) -> Result<Changed, DbError> {
+        let action = Action {
+            applies: "unit.state <> 'waiting'",
+            apply: |tx, ids, now| Box::pin(run_now(tx, ids, now)),
+        };
+        self.act(which, action, dry_run).await
+    }
+
+    /// Calls units off. A running one may finish talking, but can write nothing more.
+    pub async fn cancel(&self, which: &Selection, dry_run: bool) -> Result<Changed, DbError> {
+        let action = Action {
+            applies: "unit.state IN ('waiting', 'ready', 'running', 'parked')",
+            apply: |tx, ids, now| Box::pin(cancel(tx, ids, now)),
+        };
+        self.act(which, action, dry_run).await
+    }
+
+    /// Stops a pool from starting anything, in all processes. What runs goes on.
+    pub async fn pause_pool(&self, pool: &str, why: &str) -> Result<(), DbError> {
+        self.db
+            .execute(sql!(
+                "INSERT INTO pool (name, paused_at, paused_why) VALUES ($1, $2, $3)
+                 ON CONFLICT (name) DO UPDATE SET paused_at = excluded.paused_at,
+                    paused_why = excluded.paused_why",
+                pool,
+                self.clock.now(),
+                why
+            ))
+            .await?;
+        Ok(())
+    }
+
+    /// Lets a pool start again; false if it was not paused.
+    pub async fn resume_pool(&self, pool: &str) -> Result<bool, DbError> {
+        let mut tx = self.db.begin().await?;
+        let touched = tx
+            .execute(sql!(
+                "UPDATE pool SET paused_at = NULL, paused_why = NULL
+                 WHERE name = $1 AND paused_at IS NOT NULL",
+                pool
+            ))
+            .await?;
+        tx.wake();
+        tx.commit().await?;
+        Ok(touched > 0)
+    }
+
+    /// Closes an upstream's breaker and forgets its failures; false if it is unknown.
+    pub async fn reset_upstream(&self, name: &str) -> Result<bool, DbError> {
+        let mut tx = self.db.begin().await?;
+        let touched = tx
+            .execute(sql!(
+                "UPDATE upstream SET failures = 0, open_until = NULL, openings = 0,
+                    last_error = NULL, paused_at = NULL, paused_why = NULL WHERE name = $1",
+                name
+            ))
+            .await?;
+        tx.wake();
+        tx.commit().await?;
+        Ok(touched > 0)
+    }
+
+    async fn act(
+        &self,
+        which: &Selection,
+        action: Action,
+        dry_run: bool,
+    ) -> Result<Changed, DbError> {
+        let mut total = Changed::default();
+        let mut after = 0;
+        loop {
+            let batch = self.select(which, action.applies, after).await?;
+            let Some((last, _)) = batch.last() else {
+                return Ok(total);
+            };
+            after = *last;
+            total.selected += batch.len();
+            let ids: Vec<UnitId> = batch
+                .iter()
+                .filter(|(_, applies)| *applies)
+                .map(|(id, _)| *id)
+                .collect();
+            if dry_run {
+                total.changed += ids.len();
+                continue;
+            }
+            let (ids, now, apply) = (&ids, self.clock.now(), action.apply);
+            let changed = transact!(self.db, |tx| apply(tx, ids, now).await)?;
+            total.changed += usize::try_from(changed).unwrap_or(usize::MAX);
+        }
+    }
+
+    /// The next units of the selection by id, and whether the action applies.
+    async fn select(
+        &self,
+        which: &Selection,
+        applies: &str,
+        after: UnitId,
+    ) -> Result<Vec<(UnitId, bool)>, DbError> {
+        let mut conditions = vec!["unit.id > $1".to_owned()];
+        let mut binds: Vec<String> = Vec::new();
+        let mut push = |condition: &str, value: String| {
+            binds.push(value);
+            conditions.push(condition.replace("$n", &format!("${}", binds.len() + 1)));
+        };
+        if let Some(kind) = &which.kind {
+            push("unit.kind = $n", kind.clone());
+            if !kind.contains('/') {
+                // The round means all its kinds.
+                conditions.pop();
+                conditions.push("(unit.kind = $2 OR unit.kind LIKE $2 || '/%')".to_owned());
+            }
+        }
+        let mut push = |condition: &str, value: String| {
+            binds.push(value);
+            conditions.push(condition.replace("$n", &format!("${}", binds.len() + 1)));
+        };
+        if let Some(state) = which.state {
+            push("unit.state = $n", state.as_str().to_owned());
+        }
+        if let Some(error) = &which.error {
+            push(
+                "EXISTS (SELECT 1 FROM unit_body WHERE unit_body.unit = unit.id
+                    AND unit_body.error LIKE $n ESCAPE '\\')",
+                format!("%{}%", escape_like(error)),
+            );
+        }
+        if let Some(pattern) = &which.key {
+            push("unit.key LIKE $n ESCAPE '\\'", like(pattern));
+        }
+        let from = if which.ids.is_some() {
+            "{rows} JOIN unit ON unit.id = r.only"
+        } else {
+            "unit"
+        };
+        let text = format!(
+            "SELECT unit.id AS id, ({applies}) AS applies FROM {from}
+             WHERE {} ORDER BY unit.id LIMIT {}",
+            conditions.join(" AND "),
+            MOST_ROWS / 2
+        );
+        let mut statement = Statement::built(text).bind(after);
+        for value in binds {
+            statement = statement.bind(value);
+        }
+        let rows = match &which.ids {
+            Some(ids) if ids.is_empty() => Vec::new(),
+            Some(ids) => {
+                self.db
+                    .fetch_bulk(statement, Bulk::new().ints("only", ids.clone()))
+                    .await?
+            }
+            None => self.db.fetch_all(statement).await?,
+        };
+        rows.iter()
+            .map(|row| Ok((row.get("id")?, row.get("applies")?)))
+            .collect()
+    }
+}
+
+/// `*` and `?` as people write them, as LIKE has them.
+pub(crate) fn like(pattern: &str) -> String {
+    escape_like(pattern).replace('*', "%").replace('?', "_")
+}
+
+fn escape_like(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(character, '%' | '_' | '\\') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out
+}
+
+fn bulk(ids: &[UnitId]) -> Bulk {
+    Bulk::new().ints("only", ids.iter().copied())
+}
+
+async fn retry(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64, DbError> {
+    // Those parked for a requirement: their culprits, so that they can be mended.
+    let culprits = tx
+        .fetch_bulk(
+            sql!(
+                "SELECT DISTINCT requirement.child AS id FROM {rows}
+                 JOIN requirement ON requirement.parent = r.only AND requirement.state = 'failed'"
+            ),
+            bulk(ids),
+        )
+        .await?;
+    let mut all: Vec<UnitId> = culprits
+        .iter()
+        .map(|row| row.get("id"))
+        .collect::<Result<_, _>>()?;
+    let waits: Vec<UnitId> = tx
+        .fetch_bulk(
+            sql!(
+                "SELECT DISTINCT requirement.parent AS id FROM {rows}
+                 JOIN requirement ON requirement.parent = r.only AND requirement.state = 'failed'"
+            ),
+            bulk(ids),
+        )
+        .await?
+        .iter()
+        .map(|row| row.get("id"))
+        .collect::<Result<_, _>>()?;
+    all.extend(ids.iter().filter(|id| !waits.contains(id)));
+    let touched = ready(
+        tx,
+        &all,
+        "unit.state IN ('ready', 'parked', 'cancelled')",
+        now,
+    )
+    .await?;
+    Ok(touched + waits.len() as u64)
+}
+
+async fn run_now(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64, DbError> {
+    let again = tx
+        .execute_bulk(
+            sql!(
+                "UPDATE unit SET again = TRUE FROM {rows}
+                 WHERE unit.id = r.only AND unit.state = 'running'"
+            ),
+            bulk(ids),
+        )
+        .await?;
+    let touched = ready(
+        tx,
+        ids,
+        "unit.state IN ('ready', 'done', 'parked', 'cancelled')
+         AND NOT EXISTS (SELECT 1 FROM requirement WHERE requirement.parent = unit.id
+                         AND requirement.state = 'failed')",
+        now,
+    )
+    .await?;
+    Ok(again + touched)
+}
+
+async fn ready(
+    tx: &mut Tx,
+    ids: &[UnitId],
+    condition: &str,
+    now: db::Timestamp,
+) -> Result<u64, DbError> {
+    let text = format!(
+        "UPDATE unit SET state = 'ready', rank = $1, due_at = $2, strikes = 0, partials = 0, lost = 0
+         FROM {{rows}} WHERE unit.id = r.only AND {condition}"
+    );
+    let statement = Statement::built(text).bind(Rank::RunNow.number()).bind(now);
+    let touched = tx.execute_bulk(statement, bulk(ids)).await?;
+    tx.wake();
+    Ok(touched)
+}
+
+async fn cancel(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64, DbError> {
+    let rows = tx
+        .fetch_bulk(
+            sql!(
+                "UPDATE unit SET state = 'cancelled', worker = NULL, due_at = $1, ended_at = $1, again = FALSE
+                 FROM {rows}
+                 WHERE unit.id = r.only AND unit.state IN ('waiting', 'ready', 'running', 'parked')
+                 RETURNING id, required",
+                now
+            ),
+            bulk(ids),
+        )
+        .await?;
+    // What it waited for no longer matters.
+    tx.execute_bulk(
+        sql!("DELETE FROM requirement WHERE parent IN (SELECT r.only FROM {rows})"),
+        bulk(ids),
+    )
+    .await?;
+    let mut required: Vec<UnitId> = Vec::new();
+    for row in &rows {
+        if row.get::<bool>("required")? {
+            required.push(row.get("id")?);
+        }
+    }
+    if !required.is_empty() {
+        requirement::unfold(tx, required).await?;
+    }
+    Ok(rows.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_what_people_write() {
+        assert_eq!(like("github.com/*"), "github.com/%");
+        assert_eq!(like("100%_?"), "100\\%\\__");
+    }
+}

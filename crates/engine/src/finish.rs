@@ -1,0 +1,450 @@
+//! The fenced end of runs, one or many, in one transaction.
+
+use std::collections::{HashMap, HashSet};
+
+use db::{Bulk, DbError, Statement, Timestamp, Tx, sql};
+
+use crate::{
+    Kind, Outcome, RunError, UnitId,
+    claim::Claimed,
+    enqueue::{EnqueueError, Placed},
+    outcome::{backoff, chain},
+    requirement,
+    run::Ending,
+    transition::{After, Before, End, after},
+    upstream,
+};
+
+/// A run that is over and not yet written down.
+pub(crate) struct Closing {
+    pub unit: std::sync::Arc<Claimed>,
+    pub started_at: Timestamp,
+    pub result: Result<Ending, RunError>,
+}
+
+/// Why a batch of ends could not be written as it is.
+pub(crate) enum FinishError {
+    /// The database failed; nothing was written.
+    Database(DbError),
+    /// The facts of this one (by index) were refused: it is a strike instead.
+    Refused(usize, RunError),
+}
+
+impl From<DbError> for FinishError {
+    fn from(error: DbError) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// Which units were really ended, and how.
+#[derive(Debug, Default)]
+pub(crate) struct Finished {
+    pub kept: HashSet<UnitId>,
+}
+
+/// Who writes the ends: shown in the history of runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Writer<'a> {
+    pub name: &'a str,
+    pub kinds: &'a HashMap<&'static str, Kind>,
+}
+
+/// Ends runs: facts, cursor, report and the unit's next state, all or nothing
+/// per call. Fences are checked first, so a run that lost its lease writes
+/// nothing at all. With `isolate`, refused facts spoil only their own unit.
+pub(crate) async fn finish(
+    tx: &mut Tx,
+    writer: Writer<'_>,
+    closings: &mut [Closing],
+    isolate: bool,
+    now: Timestamp,
+) -> Result<Finished, FinishError> {
+    if closings.is_empty() {
+        return Ok(Finished::default());
+    }
+    write_facts(tx, closings, isolate).await?;
+    let ends = ends(tx, closings).await?;
+    let rows: Vec<(&Closing, &End, After)> = closings
+        .iter()
+        .zip(&ends)
+        .filter_map(|(closing, end)| {
+            let kind = writer.kinds.get(closing.unit.kind.as_str())?;
+            let end = end.as_ref()?;
+            Some((closing, end, after(before(&closing.unit), kind, end, now)))
+        })
+        .collect();
+    let kept = update(tx, writer, &rows, now).await?;
+    let rows: Vec<_> = rows
+        .into_iter()
+        .filter(|(closing, _, _)| kept.contains_key(&closing.unit.id))
+        .collect();
+    write_bodies(tx, &rows, now).await?;
+    write_runs(tx, writer, &rows, now).await?;
+    report_ends(tx, &rows, &kept).await?;
+    for (index, closing) in closings.iter().enumerate() {
+        if kept.contains_key(&closing.unit.id) {
+            add_requirements(tx, closing, index, now).await?;
+        }
+    }
+    Ok(Finished {
+        kept: kept.into_keys().collect(),
+    })
+}
+
+/// Writes the facts of those whose fence holds.
+async fn write_facts(
+    tx: &mut Tx,
+    closings: &mut [Closing],
+    isolate: bool,
+) -> Result<(), FinishError> {
+    let with: Vec<(UnitId, i64)> = closings
+        .iter()
+        .filter(|closing| matches!(&closing.result, Ok(ending) if ending.facts.is_some()))
+        .map(|closing| (closing.unit.id, closing.unit.attempt))
+        .collect();
+    if with.is_empty() {
+        return Ok(());
+    }
+    let held = held(tx, &with).await?;
+    for (index, closing) in closings.iter_mut().enumerate() {
+        let Ok(Ending {
+            facts: Some(facts), ..
+        }) = &closing.result
+        else {
+            continue;
+        };
+        if !held.contains(&closing.unit.id) {
+            closing.result = Err(RunError::LeaseLost);
+            continue;
+        }
+        if isolate {
+            tx.savepoint().await?;
+        }
+        match facts.write(tx).await {
+            Ok(()) if isolate => tx.keep().await?,
+            Ok(()) => {}
+            Err(RunError::Database(error)) => return Err(error.into()),
+            Err(error) if isolate => {
+                tx.undo().await?;
+                closing.result = Err(error);
+            }
+            Err(error) => return Err(FinishError::Refused(index, error)),
+        }
+    }
+    Ok(())
+}
+
+/// Of these attempts, the units that are still theirs; locked until the commit.
+async fn held(tx: &mut Tx, attempts: &[(UnitId, i64)]) -> Result<HashSet<UnitId>, DbError> {
+    let lock = match tx.dialect() {
+        db::Dialect::Sqlite => "",
+        db::Dialect::Postgres => "FOR UPDATE OF unit",
+    };
+    let text = format!(
+        "SELECT unit.id AS id FROM {{rows}} JOIN unit ON unit.id = r.id
+         WHERE unit.attempt = r.fence AND unit.state = 'running' ORDER BY unit.id {lock}"
+    );
+    let rows = tx
+        .fetch_bulk(
+            Statement::built(text),
+            Bulk::new()
+                .ints("id", attempts.iter().map(|(id, _)| *id))
+                .ints("fence", attempts.iter().map(|(_, fence)| *fence)),
+        )
+        .await?;
+    rows.iter().map(|row| row.get("id")).collect()
+}
+
+/// How each run ended. `None` for those that may not write at all.
+async fn ends(tx: &mut Tx, closings: &[Closing]) -> Result<Vec<Option<End>>, DbError> {
+    let asked: Vec<String> = closings
+        .iter()
+        .filter(|closing| matches!(closing.result, Err(RunError::Upstream(_))))
+        .map(|closing| closing.unit.upstream.clone())
+        .collect();
+    let served = if asked.is_empty() {
+        HashMap::new()
+    } else {
+        upstream::last_successes(tx, asked).await?
+    };
+    Ok(closings
+        .iter()
+        .map(|closing| match &closing.result {
+            Ok(ending) => Some(End::Outcome(ending.outcome.clone())),
+            Err(RunError::Unit(_)) => Some(End::Strike),
+            Err(RunError::Upstream(_)) => {
+                let served = served.get(&closing.unit.upstream);
+                let others_fare_better = match (closing.unit.failed_at, served) {
+                    (Some(failed), Some(served)) => *served > failed,
+                    _ => false,
+                };
+                Some(if others_fare_better {
+                    End::Strike
+                } else {
+                    End::Later(backoff(1))
+                })
+            }
+            Err(RunError::Database(_)) => Some(End::Later(std::time::Duration::from_secs(5))),
+            Err(RunError::Interrupted) => Some(End::Released),
+            Err(RunError::LeaseLost) => None,
+        })
+        .collect())
+}
+
+fn before(unit: &Claimed) -> Before {
+    Before {
+        rank: unit.rank,
+        strikes: unit.strikes,
+        partials: unit.partials,
+        lost: unit.lost,
+    }
+}
+
+/// The fence and the next state in one statement; returns whose fence held, and
+/// whether somebody requires them.
+async fn update(
+    tx: &mut Tx,
+    writer: Writer<'_>,
+    rows: &[(&Closing, &End, After)],
+    now: Timestamp,
+) -> Result<HashMap<UnitId, bool>, DbError> {
+    let kind = |closing: &Closing| writer.kinds.get(closing.unit.kind.as_str());
+    // An end without faults is the common one, and most columns are then
+    // constant; they are still sent, for one statement is one round trip.
+    let bulk = Bulk::new()
+        .ints("unit", rows.iter().map(|(closing, _, _)| closing.unit.id))
+        .ints(
+            "fence",
+            rows.iter().map(|(closing, _, _)| closing.unit.attempt),
+        )
+        .texts(
+            "next",
+            rows.iter()
+                .map(|(_, _, next)| next.state.as_str().to_owned()),
+        )
+        .ints("place", rows.iter().map(|(_, _, next)| next.rank.number()))
+        .times("due", rows.iter().map(|(_, _, next)| next.due_at))
+        .ints("struck", rows.iter().map(|(_, _, next)| next.strikes))
+        .ints("parts", rows.iter().map(|(_, _, next)| next.partials))
+        .ints("gone", rows.iter().map(|(_, _, next)| next.lost))
+        .times("over", rows.iter().map(|(_, _, next)| next.ended_at))
+        .times("good", rows.iter().map(|(_, _, next)| next.succeeded_at))
+        .ints(
+            "every",
+            rows.iter()
+                .map(|(closing, _, _)| kind(closing).and_then(Kind::cadence_seconds)),
+        )
+        .ints(
+            "stamp",
+            rows.iter()
+                .map(|(closing, _, _)| kind(closing).map_or(1, |kind| kind.version)),
+        )
+        .bools(
+            "full",
+            rows.iter().map(|(closing, end, _)| has_body(closing, end)),
+        );
+    let kept = tx
+        .fetch_bulk(
+            sql!(
+                // Enqueued again while it ran and ended well: once more, at once.
+                "UPDATE unit SET
+                    state = CASE WHEN again AND r.good IS NOT NULL THEN 'ready' ELSE r.next END,
+                    rank = CASE WHEN again AND r.good IS NOT NULL THEN 2 ELSE r.place END,
+                    due_at = CASE WHEN again AND r.good IS NOT NULL THEN $1 ELSE r.due END,
+                    worker = NULL, strikes = r.struck, partials = r.parts, lost = r.gone,
+                    cadence = r.every, version = r.stamp, again = FALSE,
+                    ended_at = COALESCE(r.over, ended_at), succeeded_at = COALESCE(r.good, succeeded_at), body = (body OR r.full)
+                 FROM {rows}
+                 WHERE unit.id = r.unit AND unit.attempt = r.fence AND unit.state = 'running'
+                 RETURNING id, required",
+                now
+            ),
+            bulk,
+        )
+        .await?;
+    kept.iter()
+        .map(|row| Ok((row.get("id")?, row.get("required")?)))
+        .collect()
+}
+
+/// Whether this end leaves something in `unit_body`.
+fn has_body(closing: &Closing, end: &End) -> bool {
+    match &closing.result {
+        Ok(ending) => {
+            ending.report.is_some()
+                || ending.cursor.is_some()
+                || closing.unit.failed_at.is_some()
+                || reason(&ending.outcome).is_some()
+        }
+        Err(_) => !matches!(end, End::Released),
+    }
+}
+
+/// What an outcome leaves to be read as "why".
+fn reason(outcome: &Outcome) -> Option<&str> {
+    match outcome {
+        Outcome::Partial { why, .. } | Outcome::Retry { why, .. } | Outcome::Gone { why } => {
+            Some(why)
+        }
+        Outcome::Done | Outcome::Wait { .. } => None,
+    }
+}
+
+async fn write_bodies(
+    tx: &mut Tx,
+    rows: &[(&Closing, &End, After)],
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let rows: Vec<_> = rows
+        .iter()
+        .filter(|(closing, end, _)| has_body(closing, end))
+        .collect();
+    let ok = |closing: &Closing| {
+        closing.result.as_ref().ok().map(|ending| {
+            (
+                ending.report.as_ref().map(ToString::to_string),
+                ending.cursor.as_ref().map(ToString::to_string),
+                reason(&ending.outcome).map(str::to_owned),
+            )
+        })
+    };
+    tx.execute_bulk(
+        sql!(
+            "INSERT INTO unit_body (unit, report, cursor, error, failed_at)
+             SELECT r.unit, r.report, r.place, r.error, r.failed FROM {rows} WHERE TRUE
+             ON CONFLICT (unit) DO UPDATE SET
+                report = COALESCE(excluded.report, unit_body.report),
+                cursor = COALESCE(excluded.cursor, unit_body.cursor),
+                error = excluded.error, failed_at = excluded.failed_at"
+        ),
+        Bulk::new()
+            .ints("unit", rows.iter().map(|(closing, _, _)| closing.unit.id))
+            .texts(
+                "report",
+                rows.iter()
+                    .map(|(closing, _, _)| ok(closing).and_then(|ok| ok.0)),
+            )
+            .texts(
+                "place",
+                rows.iter()
+                    .map(|(closing, _, _)| ok(closing).and_then(|ok| ok.1)),
+            )
+            .texts(
+                "error",
+                rows.iter().map(|(closing, _, _)| match &closing.result {
+                    Ok(ending) => reason(&ending.outcome).map(str::to_owned),
+                    Err(error) => Some(chain(error)),
+                }),
+            )
+            .times(
+                "failed",
+                rows.iter()
+                    .map(|(closing, _, _)| closing.result.is_err().then_some(now)),
+            ),
+    )
+    .await?;
+    Ok(())
+}
+
+async fn write_runs(
+    tx: &mut Tx,
+    writer: Writer<'_>,
+    rows: &[(&Closing, &End, After)],
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let kept: Vec<_> = rows
+        .iter()
+        .filter(|(closing, _, _)| {
+            writer
+                .kinds
+                .get(closing.unit.kind.as_str())
+                .is_some_and(|kind| kind.keep_runs.is_some())
+        })
+        .collect();
+    tx.execute_bulk(
+        sql!(
+            "INSERT INTO run (unit, attempt, worker, started_at, ended_at, outcome, error, report)
+             SELECT r.unit, r.attempt, $1, r.started_at, $2, r.outcome, r.error, r.report FROM {rows}",
+            writer.name,
+            now
+        ),
+        Bulk::new()
+            .ints("unit", kept.iter().map(|(closing, _, _)| closing.unit.id))
+            .ints("attempt", kept.iter().map(|(closing, _, _)| closing.unit.attempt))
+            .times("started_at", kept.iter().map(|(closing, _, _)| closing.started_at))
+            .texts("outcome", kept.iter().map(|(_, end, after)| outcome_word(end, after).to_owned()))
+            .texts(
+                "error",
+                kept.iter().map(|(closing, _, _)| match &closing.result {
+                    Ok(ending) => reason(&ending.outcome).map(str::to_owned),
+                    Err(error) => Some(chain(error)),
+                }),
+            )
+            .texts(
+                "report",
+                kept.iter().map(|(closing, _, _)| {
+                    let ending = closing.result.as_ref().ok()?;
+                    Some(ending.report.as_ref()?.to_string())
+                }),
+            ),
+    )
+    .await?;
+    Ok(())
+}
+
+/// The word for a run's end in its unit's history and in metrics.
+pub(crate) fn outcome_word(end: &End, after: &After) -> &'static str {
+    match end {
+        End::Outcome(Outcome::Done) => "done",
+        End::Outcome(Outcome::Partial { .. }) => "partial",
+        End::Outcome(Outcome::Retry { .. }) | End::Later(_) => "retry",
+        End::Outcome(Outcome::Gone { .. }) => "gone",
+        End::Outcome(Outcome::Wait { .. }) => "wait",
+        End::Strike if after.state == crate::State::Parked => "parked",
+        End::Strike => "strike",
+        End::Released => "released",
+    }
+}
+
+/// Tells the resolver of ends that somebody waits for.
+async fn report_ends(
+    tx: &mut Tx,
+    rows: &[(&Closing, &End, After)],
+    kept: &HashMap<UnitId, bool>,
+) -> Result<(), DbError> {
+    let ended: Vec<UnitId> = rows
+        .iter()
+        .filter(|(closing, _, after)| {
+            kept.get(&closing.unit.id) == Some(&true) && after.ended_at.is_some()
+        })
+        .map(|(closing, _, _)| closing.unit.id)
+        .collect();
+    if ended.is_empty() {
+        return Ok(());
+    }
+    requirement::unfold(tx, ended).await
+}
+
+async fn add_requirements(
+    tx: &mut Tx,
+    closing: &Closing,
+    index: usize,
+    now: Timestamp,
+) -> Result<(), FinishError> {
+    let Ok(Ending {
+        outcome: Outcome::Wait { requirements },
+        ..
+    }) = &closing.result
+    else {
+        return Ok(());
+    };
+    let parent = Placed {
+        id: closing.unit.id,
+        fresh: false,
+    };
+    match requirement::add(tx, &[(parent, requirements)], now).await {
+        Ok(()) => Ok(()),
+        Err(EnqueueError::Database(error)) => Err(error.into()),
+        Err(error) => Err(FinishError::Refused(index, RunError::unit(error))),
+    }
+}

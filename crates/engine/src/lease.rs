@@ -1,0 +1,290 @@
+//! Leases by process, not by unit.
+//!
+//! Each process writes one heartbeat row; the units it runs point to it. An
+//! observer frees a process's units after it has seen the same beat for 30 s of
+//! its own monotonic time: nobody compares clocks, so a wall clock that jumps
+//! kills nobody. A process that could not beat for 25 s stops its own runs
+//! first; should it not notice, the fence in every write stops it.
+//!
+//! The cost is one small write per process every 5 s, whatever the number of
+//! units.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use db::{Bulk, DbError, Timestamp, Tx, sql, transact};
+
+use crate::{
+    Engine, MOST_ROWS, Rank, UnitId, requirement,
+    transition::{After, Before, lost},
+};
+
+/// How a process introduces itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Introduction {
+    pub name: String,
+    pub host: String,
+    pub pid: u32,
+    pub kinds: Vec<&'static str>,
+    pub release: String,
+}
+
+impl Engine {
+    /// Registers a process; returns its row.
+    pub(crate) async fn register(&self, who: &Introduction) -> Result<i64, DbError> {
+        let now = self.clock.now();
+        let mut tx = self.db.begin_urgent().await?;
+        let row = tx
+            .fetch_one(sql!(
+                "INSERT INTO worker (name, host, pid, started_at, beat, beat_at, kinds, release)
+                 VALUES ($1, $2, $3, $4, 0, $4, $5, $6) RETURNING id",
+                &who.name,
+                &who.host,
+                who.pid,
+                now,
+                who.kinds.join(" "),
+                &who.release
+            ))
+            .await?;
+        let id = row.get("id")?;
+        tx.commit().await?;
+        Ok(id)
+    }
+
+    /// Says that the process lives. False: others have declared it dead, and
+    /// its units are gone.
+    pub(crate) async fn beat(&self, worker: i64) -> Result<bool, DbError> {
+        let mut tx = self.db.begin_urgent().await?;
+        let touched = tx
+            .execute(sql!(
+                "UPDATE worker SET beat = beat + 1, beat_at = $2 WHERE id = $1",
+                worker,
+                self.clock.now()
+            ))
+            .await?;
+        tx.commit().await?;
+        Ok(touched > 0)
+    }
+
+    /// Goes, after everything was finished or released.
+    pub(crate) async fn leave(&self, worker: i64) -> Result<(), DbError> {
+        self.db
+            .execute(sql!("DELETE FROM worker WHERE id = $1", worker))
+            .await?;
+        Ok(())
+    }
+
+    /// What this process runs, as the table has it: unit and attempt.
+    pub(crate) async fn held_by(&self, worker: i64) -> Result<HashMap<UnitId, i64>, DbError> {
+        let rows = self
+            .db
+            .fetch_all(sql!(
+                "SELECT id, attempt FROM unit WHERE state = 'running' AND worker = $1",
+                worker
+            ))
+            .await?;
+        rows.iter()
+            .map(|row| Ok((row.get("id")?, row.get("attempt")?)))
+            .collect()
+    }
+
+    /// Gives back units that this process holds without knowing it: the answer
+    /// to their claim was lost on the way.
+    pub(crate) async fn give_back(
+        &self,
+        worker: i64,
+        strays: &[(UnitId, i64)],
+    ) -> Result<u64, DbError> {
+        transact!(self.db, |tx| {
+            let rows = Bulk::new()
+                .ints("unit", strays.iter().map(|(id, _)| *id))
+                .ints("fence", strays.iter().map(|(_, attempt)| *attempt));
+
+            let given = tx
+                .execute_bulk(
+                    sql!(
+                        "UPDATE unit SET state = 'ready', worker = NULL FROM {rows}
+                                 WHERE unit.id = r.unit AND unit.attempt = r.fence
+                                   AND unit.state = 'running' AND unit.worker = $1",
+                        worker
+                    ),
+                    rows,
+                )
+                .await?;
+            tx.wake();
+            Ok::<_, DbError>(given)
+        })
+    }
+}
+
+/// Watches the beats of all processes with its own monotonic clock.
+#[derive(Debug, Default)]
+pub(crate) struct Observer {
+    seen: HashMap<i64, (i64, Duration)>,
+}
+
+impl Observer {
+    /// Looks once: declares dead whose beat stood still for `limit`, and frees
+    /// all units whose process is gone. Returns how many were freed.
+    pub(crate) async fn look(
+        &mut self,
+        engine: &Engine,
+        limit: Duration,
+    ) -> Result<usize, DbError> {
+        let monotonic = engine.clock.monotonic();
+        let rows = engine
+            .db
+            .fetch_all(sql!("SELECT id, beat FROM worker"))
+            .await?;
+        let mut alive = HashSet::new();
+        for row in rows {
+            let (id, beat): (i64, i64) = (row.get("id")?, row.get("beat")?);
+            alive.insert(id);
+            let (known, since) = *self.seen.entry(id).or_insert((beat, monotonic));
+            if known != beat {
+                self.seen.insert(id, (beat, monotonic));
+            } else if monotonic.saturating_sub(since) >= limit {
+                self.bury(engine, id, beat).await?;
+                alive.remove(&id);
+            }
+        }
+        self.seen.retain(|id, _| alive.contains(id));
+        engine.free_orphans().await
+    }
+
+    /// Removes the process's row, unless it has beaten after all. From then on
+    /// its units are orphans, and its own next beat tells it so.
+    async fn bury(&mut self, engine: &Engine, worker: i64, beat: i64) -> Result<(), DbError> {
+        self.seen.remove(&worker);
+        let buried = engine
+            .db
+            .execute(sql!(
+                "DELETE FROM worker WHERE id = $1 AND beat = $2",
+                worker,
+                beat
+            ))
+            .await?;
+        if buried > 0 {
+            tracing::warn!(
+                worker,
+                "a worker process stopped beating, its units are freed"
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Frees running units whose process has no row, in small transactions.
+    pub(crate) async fn free_orphans(&self) -> Result<usize, DbError> {
+        let orphaned = self
+            .db
+            .fetch_all(sql!(
+                "WITH RECURSIVE holder(id) AS (
+                    SELECT min(worker) FROM unit WHERE state = 'running'
+                    UNION ALL
+                    SELECT (SELECT min(worker) FROM unit WHERE state = 'running' AND worker > holder.id)
+                    FROM holder WHERE holder.id IS NOT NULL
+                 )
+                 SELECT id FROM holder WHERE id IS NOT NULL
+                    AND NOT EXISTS (SELECT 1 FROM worker WHERE worker.id = holder.id)"
+            ))
+            .await?;
+        let mut freed = 0;
+        for row in orphaned {
+            let worker: i64 = row.get("id")?;
+            loop {
+                let batch = transact!(self.db, |tx| free(tx, worker, self.clock.now()).await)?;
+                freed += batch;
+                if batch == 0 {
+                    break;
+                }
+            }
+        }
+        if freed > 0 {
+            metrics::counter!("gleaner_leases_rescued_total").increment(freed as u64);
+        }
+        Ok(freed)
+    }
+}
+
+/// Frees a batch of a dead process's units.
+async fn free(tx: &mut Tx, worker: i64, now: Timestamp) -> Result<usize, DbError> {
+    let text = format!(
+        "SELECT id, rank, attempt, strikes, partials, lost, cadence, required FROM unit
+         WHERE state = 'running' AND worker = $1 ORDER BY id LIMIT {} {}",
+        MOST_ROWS / 2,
+        tx.dialect().skip_locked()
+    );
+    let rows = tx
+        .fetch_all(db::Statement::built(text).bind(worker))
+        .await?;
+    let mut freed: Vec<(UnitId, i64, After, bool)> = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let before = Before {
+            rank: Rank::from_number(row.get("rank")?),
+            strikes: row.get("strikes")?,
+            partials: row.get("partials")?,
+            lost: row.get("lost")?,
+        };
+        let cadence = row
+            .get::<Option<i64>>("cadence")?
+            .map(|seconds| Duration::from_secs(seconds.unsigned_abs()));
+        freed.push((
+            row.get("id")?,
+            row.get("attempt")?,
+            lost(before, cadence, now),
+            row.get("required")?,
+        ));
+    }
+    tx.execute_bulk(
+        sql!(
+            "UPDATE unit SET state = r.next, rank = r.place, due_at = r.due, worker = NULL,
+                strikes = r.struck, lost = r.gone, ended_at = COALESCE(r.over, ended_at)
+             FROM {rows} WHERE unit.id = r.unit AND unit.state = 'running' AND unit.worker = $1",
+            worker
+        ),
+        Bulk::new()
+            .ints("unit", freed.iter().map(|(id, ..)| *id))
+            .texts(
+                "next",
+                freed
+                    .iter()
+                    .map(|(_, _, after, _)| after.state.as_str().to_owned()),
+            )
+            .ints(
+                "place",
+                freed.iter().map(|(_, _, after, _)| after.rank.number()),
+            )
+            .times("due", freed.iter().map(|(_, _, after, _)| after.due_at))
+            .ints("struck", freed.iter().map(|(_, _, after, _)| after.strikes))
+            .ints("gone", freed.iter().map(|(_, _, after, _)| after.lost))
+            .times("over", freed.iter().map(|(_, _, after, _)| after.ended_at)),
+    )
+    .await?;
+    // A lost run is always worth a line of history: somebody will ask.
+    tx.execute_bulk(
+        sql!(
+            "INSERT INTO run (unit, attempt, worker, started_at, ended_at, outcome, error, report)
+             SELECT r.unit, r.attempt, 'worker ' || $1, NULL, $2, 'lost', 'the process died', NULL FROM {rows}",
+            worker.to_string(),
+            now
+        ),
+        Bulk::new()
+            .ints("unit", freed.iter().map(|(id, ..)| *id))
+            .ints("attempt", freed.iter().map(|(_, attempt, ..)| *attempt)),
+    )
+    .await?;
+    let parked: Vec<UnitId> = freed
+        .iter()
+        .filter(|(_, _, after, required)| *required && after.ended_at.is_some())
+        .map(|(id, ..)| *id)
+        .collect();
+    if !parked.is_empty() {
+        requirement::unfold(tx, parked).await?;
+    }
+    tx.wake();
+    Ok(freed.len())
+}

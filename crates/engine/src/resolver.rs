@@ -1,0 +1,240 @@
+//! Folds ended children into the parents that wait for them.
+//!
+//! The run that ends never touches its parents: with 220,000 children of one
+//! parent that would make all workers queue on one row. It leaves a note in
+//! `unfolded`, and this resolver takes notes by the thousand: met edges are
+//! deleted (a delete touches no index, an update touches all of them), failed
+//! and missed ones are marked, and each parent that was touched is looked at
+//! once.
+//!
+//! A parent that begins to wait leaves a note about itself, so that children
+//! that ended before it began are found: no wake-up is lost. Parents are locked
+//! before their remaining edges are counted, so of two resolvers that fold the
+//! last two edges of one parent, the second sees what the first did.
+
+use db::{Bulk, DbError, Timestamp, Tx, sql, transact};
+
+use crate::{Engine, MOST_ROWS, UnitId};
+
+/// Notes taken in one transaction. Each may touch more rows than itself (its
+/// edge, the note), so it stays below the limit on rows.
+const NOTES: usize = MOST_ROWS / 2;
+
+impl Engine {
+    /// Folds one batch of notes; returns how many there were.
+    pub(crate) async fn fold_once(&self) -> Result<usize, DbError> {
+        // Most of the time there is nothing: find out without being a writer.
+        if self
+            .db
+            .fetch_optional(sql!("SELECT seq FROM unfolded LIMIT 1"))
+            .await?
+            .is_none()
+        {
+            return Ok(0);
+        }
+        transact!(self.db, |tx| fold(tx, self.clock.now()).await)
+    }
+
+    /// Fails edges whose deadline has passed; returns how many.
+    pub(crate) async fn expire_once(&self) -> Result<usize, DbError> {
+        let now = self.clock.now();
+        let late = self
+            .db
+            .fetch_all(sql!(
+                "SELECT parent, child FROM requirement
+                 WHERE state = 'open' AND deadline IS NOT NULL AND deadline <= $1
+                 ORDER BY deadline LIMIT 1000",
+                now
+            ))
+            .await?;
+        if late.is_empty() {
+            return Ok(0);
+        }
+        let edges: Vec<(UnitId, UnitId)> = late
+            .iter()
+            .map(|row| Ok((row.get("parent")?, row.get("child")?)))
+            .collect::<Result<_, DbError>>()?;
+        let edges = &edges;
+        transact!(self.db, |tx| {
+            let parents = lock(tx, edges.iter().map(|(parent, _)| *parent).collect()).await?;
+            tx.execute_bulk(
+                sql!(
+                    "UPDATE requirement SET state = CASE WHEN hard THEN 'failed' ELSE 'missed' END
+                             FROM {rows}
+                             WHERE requirement.parent = r.up AND requirement.child = r.down
+                               AND requirement.state = 'open' AND requirement.deadline <= $1",
+                    now
+                ),
+                Bulk::new()
+                    .ints("up", edges.iter().map(|(parent, _)| *parent))
+                    .ints("down", edges.iter().map(|(_, child)| *child)),
+            )
+            .await?;
+            settle(tx, parents, now).await?;
+            Ok::<_, DbError>(())
+        })?;
+        Ok(edges.len())
+    }
+}
+
+async fn fold(tx: &mut Tx, now: Timestamp) -> Result<usize, DbError> {
+    let text = format!(
+        "DELETE FROM unfolded WHERE seq IN (
+            SELECT seq FROM unfolded ORDER BY seq LIMIT {NOTES} {}
+         ) RETURNING unit",
+        tx.dialect().skip_locked()
+    );
+    let notes = tx.fetch_all(db::Statement::built(text)).await?;
+    let mut units: Vec<UnitId> = notes
+        .iter()
+        .map(|row| row.get("unit"))
+        .collect::<Result<_, _>>()?;
+    units.sort_unstable();
+    units.dedup();
+
+    // Parents of these children, and these units as parents themselves.
+    let rows = tx
+        .fetch_bulk(
+            sql!(
+                "SELECT DISTINCT requirement.parent AS parent
+                 FROM {rows} JOIN requirement ON requirement.child = r.unit"
+            ),
+            Bulk::new().ints("unit", units.clone()),
+        )
+        .await?;
+    let mut parents: Vec<UnitId> = rows
+        .iter()
+        .map(|row| row.get("parent"))
+        .collect::<Result<_, _>>()?;
+    parents.extend(&units);
+    let parents = lock(tx, parents).await?;
+
+    // Edges at these children, whoever the parent, and all edges of these parents.
+    let mut more = false;
+    for side in ["child", "parent"] {
+        more |= fold_edges(tx, side, &units).await?;
+    }
+    settle(tx, parents, now).await?;
+    if more {
+        // A parent with more met edges than one transaction may delete: go on in the next.
+        crate::requirement::unfold(tx, units).await?;
+    }
+    Ok(notes.len())
+}
+
+/// Looks at the open and failed edges on one side of these units; true if it
+/// stopped at the limit on rows.
+async fn fold_edges(tx: &mut Tx, side: &'static str, units: &[UnitId]) -> Result<bool, DbError> {
+    let bulk = || Bulk::new().ints("unit", units.iter().copied());
+    let ended_since = "(CASE WHEN requirement.hard THEN unit.succeeded_at ELSE unit.ended_at END)";
+    let bad = "unit.state IN ('parked', 'cancelled')";
+    // Met: it succeeded (hard) or ended otherwise than badly (soft), late enough.
+    let met = format!(
+        "DELETE FROM requirement WHERE (parent, child) IN (
+            SELECT requirement.parent, requirement.child
+            FROM {{rows}} JOIN requirement ON requirement.{side} = r.unit
+            JOIN unit ON unit.id = requirement.child
+            WHERE requirement.state <> 'missed'
+              AND (requirement.hard OR NOT ({bad}))
+              AND {ended_since} IS NOT NULL
+              AND (requirement.since IS NULL OR {ended_since} >= requirement.since)
+            LIMIT {MOST_ROWS}
+         )"
+    );
+    let met = tx.execute_bulk(db::Statement::built(met), bulk()).await?;
+    // Not met, and the child is set aside: failed or missed.
+    let fallen = format!(
+        "UPDATE requirement SET state = CASE WHEN hard THEN 'failed' ELSE 'missed' END
+         WHERE state = 'open' AND (parent, child) IN (
+            SELECT requirement.parent, requirement.child
+            FROM {{rows}} JOIN requirement ON requirement.{side} = r.unit
+            JOIN unit ON unit.id = requirement.child
+            WHERE requirement.state = 'open' AND {bad}
+            LIMIT {MOST_ROWS}
+         )"
+    );
+    let fallen = tx
+        .execute_bulk(db::Statement::built(fallen), bulk())
+        .await?;
+    Ok(met.max(fallen) >= MOST_ROWS as u64)
+}
+
+/// Locks these units in order, so that nobody else settles them meanwhile.
+async fn lock(tx: &mut Tx, mut units: Vec<UnitId>) -> Result<Vec<UnitId>, DbError> {
+    units.sort_unstable();
+    units.dedup();
+    if tx.dialect() == db::Dialect::Postgres {
+        tx.fetch_bulk(
+            sql!(
+                "SELECT unit.id AS id FROM {rows} JOIN unit ON unit.id = r.unit
+                 WHERE unit.state IN ('waiting', 'parked') ORDER BY unit.id FOR UPDATE OF unit"
+            ),
+            Bulk::new().ints("unit", units.clone()),
+        )
+        .await?;
+    }
+    Ok(units)
+}
+
+/// Decides what becomes of parents whose edges have changed.
+async fn settle(tx: &mut Tx, parents: Vec<UnitId>, now: Timestamp) -> Result<(), DbError> {
+    let bulk = || Bulk::new().ints("unit", parents.iter().copied());
+    let edge = |state: &str| {
+        format!(
+            "EXISTS (SELECT 1 FROM requirement q WHERE q.parent = unit.id AND q.state = '{state}')"
+        )
+    };
+    // A failed hard requirement parks whoever waits.
+    let parked = format!(
+        "UPDATE unit SET state = 'parked', due_at = $2, ended_at = $1
+         FROM {{rows}} WHERE unit.id = r.unit AND unit.state = 'waiting' AND {}
+         RETURNING id, required",
+        edge("failed")
+    );
+    let parked = tx
+        .fetch_bulk(
+            db::Statement::built(parked)
+                .bind(now)
+                .bind(Timestamp::FAR_FUTURE),
+            bulk(),
+        )
+        .await?;
+    let mut to_fold = Vec::new();
+    for row in &parked {
+        if row.get::<bool>("required")? {
+            to_fold.push(row.get::<UnitId>("id")?);
+        }
+    }
+    // Parked by its requirements, not by its own strikes, and all are mended: it waits again.
+    let mended = format!(
+        "UPDATE unit SET state = 'waiting', due_at = $1
+         FROM {{rows}} WHERE unit.id = r.unit AND unit.state = 'parked'
+           AND unit.strikes < {} AND NOT {} AND unit.due_at = $2",
+        crate::transition::LAST_STRIKE,
+        edge("failed")
+    );
+    tx.execute_bulk(
+        db::Statement::built(mended)
+            .bind(now)
+            .bind(Timestamp::FAR_FUTURE),
+        bulk(),
+    )
+    .await?;
+    // Nothing open, nothing failed: it runs.
+    let ready = format!(
+        "UPDATE unit SET state = 'ready', due_at = $1
+         FROM {{rows}} WHERE unit.id = r.unit AND unit.state = 'waiting' AND NOT {} AND NOT {}",
+        edge("open"),
+        edge("failed")
+    );
+    let woken = tx
+        .execute_bulk(db::Statement::built(ready).bind(now), bulk())
+        .await?;
+    if woken > 0 {
+        tx.wake();
+    }
+    if !to_fold.is_empty() {
+        crate::requirement::unfold(tx, to_fold).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! A worker process in slow motion.
+//!
+//! [`Hand`] is a process whose every step is a call: nothing happens by itself.
+//! Drills use it to interleave several processes, to crash them between any two
+//! steps (drop the `Hand`), and to let time pass. It uses the same functions
+//! that [`crate::Worker`] runs in its loops.
+
+use std::{collections::HashMap, sync::Arc, sync::atomic::AtomicI64, time::Duration};
+
+use db::{DbError, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Ending, Engine, Kind, Run, RunError, UnitId,
+    claim::Claimed,
+    finish::Closing,
+    lease::Observer,
+    turn::{Desk, Process},
+    worker::introduction,
+};
+
+/// A hand-driven worker process.
+#[derive(Debug)]
+pub struct Hand {
+    engine: Engine,
+    process: Process,
+    observer: Observer,
+    strays: HashMap<UnitId, i64>,
+    dead_after: Duration,
+}
+
+/// A unit in a hand.
+#[derive(Clone, Debug)]
+pub struct Held {
+    unit: Arc<Claimed>,
+    started_at: Timestamp,
+}
+
+impl Held {
+    /// The unit.
+    pub fn id(&self) -> UnitId {
+        self.unit.id
+    }
+    /// Its kind.
+    pub fn kind(&self) -> &str {
+        &self.unit.kind
+    }
+    /// Its key.
+    pub fn key(&self) -> &str {
+        &self.unit.key
+    }
+    /// Its fencing number.
+    pub fn attempt(&self) -> i64 {
+        self.unit.attempt
+    }
+    /// Why it was ready.
+    pub fn rank(&self) -> crate::Rank {
+        self.unit.rank
+    }
+    /// Lost runs before this one.
+    pub fn lost(&self) -> i64 {
+        self.unit.lost
+    }
+}
+
+impl Hand {
+    /// Registers a process that can run these kinds.
+    pub async fn start(
+        engine: &Engine,
+        kinds: &[Kind],
+        dead_after: Duration,
+    ) -> Result<Self, DbError> {
+        let introduction =
+            introduction(kinds.iter().map(|kind| kind.name).collect(), "hand".into());
+        let worker = engine.register(&introduction).await?;
+        let mut desks: HashMap<String, Desk> = HashMap::new();
+        for kind in kinds {
+            let known = kinds
+                .iter()
+                .filter(|other| other.pool == kind.pool)
+                .map(|other| (other.name, other.version))
+                .collect();
+            desks.insert(kind.pool.to_owned(), Desk::new(kind.pool.to_owned(), known));
+        }
+        Ok(Self {
+            engine: engine.clone(),
+            process: Process {
+                db: engine.db.clone(),
+                clock: engine.clock.clone(),
+                worker: AtomicI64::new(worker),
+                name: introduction.name,
+                kinds: kinds.iter().map(|kind| (kind.name, kind.clone())).collect(),
+                desks,
+                notebook: tokio::sync::Mutex::default(),
+            },
+            observer: Observer::default(),
+            strays: HashMap::new(),
+            dead_after,
+        })
+    }
+
+    /// Row of this process.
+    pub fn worker(&self) -> i64 {
+        self.process.worker()
+    }
+
+    /// Ends runs and claims up to `want` more, as one turn of a lane. Returns
+    /// what was claimed and which ends were written.
+    pub async fn turn(
+        &self,
+        pool: &str,
+        ends: Vec<(Held, Result<Ending, RunError>)>,
+        want: usize,
+        alone: bool,
+    ) -> Result<(Vec<Held>, Vec<UnitId>), DbError> {
+        let desk = &self.process.desks[pool];
+        desk.stale();
+        let mut closings = ends
+            .into_iter()
+            .map(|(held, result)| Closing {
+                unit: held.unit,
+                started_at: held.started_at,
+                result,
+            })
+            .collect();
+        let turned = self.process.turn(desk, &mut closings, want, alone).await?;
+        let started_at = self.engine.clock.now();
+        let claimed = turned
+            .claimed
+            .into_iter()
+            .map(|unit| Held {
+                unit: Arc::new(unit),
+                started_at,
+            })
+            .collect();
+        Ok((claimed, turned.kept.into_iter().collect()))
+    }
+
+    /// The run of a held unit, as its handler would get it.
+    pub fn run(&self, held: &Held) -> Run {
+        Run {
+            unit: held.unit.clone(),
+            db: self.engine.db.clone(),
+            clock: self.engine.clock.clone(),
+            cancel: CancellationToken::new(),
+            lease_lost: CancellationToken::new(),
+        }
+    }
+
+    /// One heartbeat; false when others have declared this process dead.
+    pub async fn beat(&self) -> Result<bool, DbError> {
+        self.engine.beat(self.worker()).await
+    }
+
+    /// One look at the other processes; returns how many units were freed.
+    pub async fn look(&mut self) -> Result<usize, DbError> {
+        self.observer.look(&self.engine, self.dead_after).await
+    }
+
+    /// Compares what it holds with what the table says; returns units that the
+    /// table no longer gives it. Strays seen twice go back.
+    pub async fn compare(&mut self, holds: &[Held]) -> Result<Vec<UnitId>, DbError> {
+        let held = self.engine.held_by(self.worker()).await?;
+        let gone = holds
+            .iter()
+            .filter(|unit| held.get(&unit.id()) != Some(&unit.attempt()))
+            .map(Held::id)
+            .collect();
+        let strays: HashMap<UnitId, i64> = held
+            .into_iter()
+            .filter(|(id, _)| !holds.iter().any(|unit| unit.id() == *id))
+            .collect();
+        let twice: Vec<(UnitId, i64)> = strays
+            .iter()
+            .filter(|(id, attempt)| self.strays.get(id) == Some(attempt))
+            .map(|(id, attempt)| (*id, *attempt))
+            .collect();
+        self.strays = strays;
+        if !twice.is_empty() {
+            self.engine.give_back(self.worker(), &twice).await?;
+        }
+        Ok(gone)
+    }
+}
+
+/// The duties, one call each.
+impl Engine {
+    /// Folds one batch of ended units into their parents.
+    pub async fn step_fold(&self) -> Result<usize, DbError> {
+        self.fold_once().await
+    }
+    /// Fails edges past their deadline.
+    pub async fn step_expire(&self) -> Result<usize, DbError> {
+        self.expire_once().await
+    }
+    /// Brings back parked units whose cadence has passed.
+    pub async fn step_unpark(&self) -> Result<u64, DbError> {
+        self.unpark_once().await
+    }
+    /// Looks for what should be impossible; returns whether anything was found.
+    pub async fn step_repair(&self) -> Result<bool, DbError> {
+        Ok(self.repair_once().await? != crate::housekeeping::Repaired::default())
+    }
+    /// Removes old done units.
+    pub async fn step_retire(&self, keep: Duration) -> Result<u64, DbError> {
+        self.db
+            .execute(db::sql!(
+                "INSERT INTO duty (name, next_at, position) VALUES ('retention', $1, 0)
+                 ON CONFLICT (name) DO NOTHING",
+                self.clock.now()
+            ))
+            .await?;
+        self.retire_once(keep).await
+    }
+    /// Makes due what an older version of the kind has left.
+    pub async fn step_upgrade(&self, kind: &Kind) -> Result<u64, DbError> {
+        self.upgrade_once(kind).await
+    }
+}
