@@ -10,12 +10,13 @@ pub(super) const FORMAT: Format = Format {
 
 fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
     let fields = Fields::read(&source.text);
+    if fields.name.is_none() {
+        return Err(ManifestError::NotAManifest("no field name"));
+    }
     let mut manifest = source.named(fields.name);
     manifest.version = fields.version;
     manifest.repository = fields.location;
-    if manifest.name.is_none() {
-        manifest.deny("no name");
-    } else if manifest.version.is_none() {
+    if manifest.version.is_none() {
         manifest.deny("no version");
     } else {
         manifest.intent = Intent::Yes;

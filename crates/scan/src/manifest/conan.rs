@@ -11,7 +11,7 @@ pub(super) const FORMAT: Format = Format {
 
 fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
     let mut manifest = source.empty();
-    if source.file_name().ends_with(".txt") {
+    if source.extension() == "txt" {
         manifest.deny("conanfile.txt names no package");
         return Ok(manifest);
     }

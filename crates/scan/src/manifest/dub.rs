@@ -10,7 +10,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
-    let (name, version) = if source.file_name().ends_with(".json") {
+    let (name, version) = if source.extension() == "json" {
         let package = data::json(source)?;
         (
             data::text(&package, "name"),

@@ -9,19 +9,19 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
-    let mut manifest = source.named(module_path(&source.text));
-    match manifest.name.as_deref() {
-        None => manifest.deny("no module path"),
-        // A path can be fetched only if its first element is a host.
-        Some(path)
-            if !path
-                .split('/')
-                .next()
-                .is_some_and(|host| host.contains('.')) =>
-        {
-            manifest.deny("module path without host");
-        }
-        Some(_) => manifest.intent = Intent::Yes,
+    let Some(path) = module_path(&source.text) else {
+        return Err(ManifestError::NotAManifest("not one module path"));
+    };
+    // A path can be fetched only if its first element is a host.
+    let has_host = path
+        .split('/')
+        .next()
+        .is_some_and(|host| host.contains('.'));
+    let mut manifest = source.named(Some(path));
+    if has_host {
+        manifest.intent = Intent::Yes;
+    } else {
+        manifest.deny("module path without host");
     }
     Ok(manifest)
 }

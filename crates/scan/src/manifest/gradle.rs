@@ -57,15 +57,13 @@ fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
         manifest.doubt("no publishing plugin");
     }
     let names_artifact = manifest.name.is_some() || build.has_artifact_id();
-    manifest.hints.gradle = Some(Gradle {
-        group: group.filter(|_| publishes && !names_artifact),
-        root_name: None,
-    });
+    let group = group.filter(|_| publishes && !names_artifact);
+    manifest.hints.gradle = Some(Gradle::Build { group });
     Ok(manifest)
 }
 
 pub(super) fn dialect(source: &Source<'_>) -> Dialect {
-    if source.file_name().ends_with(".kts") {
+    if source.extension() == "kts" {
         Dialect::Kotlin
     } else {
         Dialect::Groovy

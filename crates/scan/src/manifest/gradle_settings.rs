@@ -28,10 +28,7 @@ fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
     let first = names.next().filter(|_| names.next().is_none());
     let name = first.and_then(|at| constants.text(tree.statement(at + 4, &tree.all())));
     let mut manifest = source.named(name.clone());
-    manifest.hints.gradle = Some(Gradle {
-        group: None,
-        root_name: Some(name),
-    });
+    manifest.hints.gradle = Some(Gradle::Settings { root_name: name });
     manifest.deny("names a build, not a package");
     Ok(manifest)
 }

@@ -1,5 +1,10 @@
 //! Sections of `key = value`, as Python's configuration parser reads them.
 
+/// Whether there is a section of this name.
+pub(super) fn has_section(text: &str, section: &str) -> bool {
+    text.lines().any(|line| section_name(line) == Some(section))
+}
+
 /// The value of a key in a section; nothing if it stands twice.
 ///
 /// Keys are compared without regard to case and to `-` against `_`. An indented line continues the
@@ -21,10 +26,7 @@ pub(super) fn value(text: &str, section: &str, key: &str) -> Option<String> {
             continue;
         }
         continues = false;
-        if let Some(name) = trimmed
-            .strip_prefix('[')
-            .and_then(|rest| rest.split(']').next())
-        {
+        if let Some(name) = section_name(line) {
             inside = name == section;
         } else if inside
             && let Some((name, value)) = trimmed.split_once(['=', ':'])
@@ -40,6 +42,11 @@ pub(super) fn value(text: &str, section: &str, key: &str) -> Option<String> {
     found
         .map(|value| value.trim().to_owned())
         .filter(|value| !value.is_empty())
+}
+
+/// `[name]` at the start of a line.
+fn section_name(line: &str) -> Option<&str> {
+    line.strip_prefix('[')?.split(']').next()
 }
 
 fn same_key(written: &str, key: &str) -> bool {

@@ -351,6 +351,12 @@ impl Source<'_> {
         file_name(self.path)
     }
 
+    fn extension(&self) -> &str {
+        self.file_name()
+            .rsplit_once('.')
+            .map_or("", |(_, extension)| extension)
+    }
+
     fn empty(&self) -> Manifest {
         Manifest::new(self.manifest_type)
     }

@@ -122,8 +122,8 @@ impl<'a> Script<'a> {
                     rest = after;
                     text.push_str(&self.expand((*self.assigned.get(name)?)?, depth + 1)?);
                 }
-                ('`' | '\\' | '(' | ')' | ';' | '&' | '|' | '{' | '*' | '?', None) => return None,
-                ('`' | '\\', Some('"')) => return None,
+                ('`' | '\\', None | Some('"'))
+                | ('(' | ')' | ';' | '&' | '|' | '{' | '*' | '?', None) => return None,
                 _ => text.push(char),
             }
             if text.len() > 512 {
@@ -157,10 +157,9 @@ fn word_end(text: &str) -> usize {
     let mut quote = None;
     for (at, byte) in text.bytes().enumerate() {
         match (byte, quote) {
-            (b'\n', _) => return at,
             (b'\'' | b'"', None) => quote = Some(byte),
             (_, Some(open)) if byte == open => quote = None,
-            (b' ' | b'\t' | b'\r' | b';' | b'#', None) => return at,
+            (b'\n', _) | (b' ' | b'\t' | b'\r' | b';' | b'#', None) => return at,
             _ => {}
         }
     }

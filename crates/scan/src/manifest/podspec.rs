@@ -1,4 +1,4 @@
-//! `*.podspec` and `*.podspec.json`: CocoaPods.
+//! `*.podspec` and `*.podspec.json`: `CocoaPods`.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
-    let mut manifest = if source.file_name().ends_with(".json") {
+    let mut manifest = if source.extension() == "json" {
         parse_json(source)?
     } else {
         parse_ruby(source)?

@@ -37,11 +37,15 @@ pub(super) enum Python {
 
 /// What Gradle's files say about artifacts that are named after the build.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Gradle {
-    /// The group of a build that publishes and leaves the artifact's name to the default.
-    pub(super) group: Option<String>,
-    /// For settings: the name of the root project.
-    pub(super) root_name: Option<Option<String>>,
+pub(super) enum Gradle {
+    Build {
+        /// The group of a build that publishes and leaves the artifact's name to the default.
+        group: Option<String>,
+    },
+    Settings {
+        /// The name of the root project.
+        root_name: Option<String>,
+    },
 }
 
 /// The coordinates of a `pom.xml` as they are written.
@@ -222,18 +226,15 @@ fn parents<'m>(poms: &'m HashMap<String, Maven>, path: &str, maven: &'m Maven) -
 fn gradle_builds(tree: &mut [(String, Manifest)]) {
     let settings: HashMap<String, Option<String>> = tree
         .iter()
-        .filter_map(|(path, manifest)| {
-            let name = manifest.hints.gradle.as_ref()?.root_name.clone()?;
-            Some((parent(path)?.to_owned(), name))
+        .filter_map(|(path, manifest)| match &manifest.hints.gradle {
+            Some(Gradle::Settings { root_name }) => {
+                Some((parent(path)?.to_owned(), root_name.clone()))
+            }
+            _ => None,
         })
         .collect();
     for (path, manifest) in tree.iter_mut() {
-        let Some(group) = manifest
-            .hints
-            .gradle
-            .as_ref()
-            .and_then(|gradle| gradle.group.clone())
-        else {
+        let Some(Gradle::Build { group: Some(group) }) = &manifest.hints.gradle else {
             continue;
         };
         let directory = parent(path).unwrap_or_default();

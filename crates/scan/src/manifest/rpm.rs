@@ -13,11 +13,11 @@ pub(super) const FORMAT: Format = Format {
 fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
     let preamble = Preamble::read(&source.text);
     // Other tools have `.spec` files too; only RPM's has these tags.
-    if preamble.name.is_none() || !preamble.has_version {
+    if preamble.name == Tag::Absent || preamble.version == Tag::Absent {
         return Err(ManifestError::NotAManifest("no Name and Version tags"));
     }
-    let mut manifest = source.named(preamble.value(preamble.name.as_ref()));
-    manifest.version = preamble.value(preamble.version.as_ref());
+    let mut manifest = source.named(preamble.value(preamble.name));
+    manifest.version = preamble.value(preamble.version);
     manifest.doubt("distributions choose what they carry");
     Ok(manifest)
 }
@@ -25,10 +25,8 @@ fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
 /// What stands before the first section.
 #[derive(Default)]
 struct Preamble<'a> {
-    /// A tag's text, or nothing where it is given twice with different texts.
-    name: Option<Option<&'a str>>,
-    version: Option<Option<&'a str>>,
-    has_version: bool,
+    name: Tag<'a>,
+    version: Tag<'a>,
     macros: HashMap<&'a str, Option<&'a str>>,
 }
 
@@ -48,10 +46,9 @@ impl<'a> Preamble<'a> {
             } else if let Some((tag, value)) = line.split_once(':') {
                 let value = value.trim();
                 if tag.eq_ignore_ascii_case("name") {
-                    merge(&mut preamble.name, value);
+                    preamble.name.give(value);
                 } else if tag.eq_ignore_ascii_case("version") {
-                    preamble.has_version = true;
-                    merge(&mut preamble.version, value);
+                    preamble.version.give(value);
                 }
             }
         }
@@ -75,8 +72,8 @@ impl<'a> Preamble<'a> {
             .or_insert(body);
     }
 
-    fn value(&self, tag: Option<&Option<&str>>) -> Option<String> {
-        self.expand((*tag?)?, 0)
+    fn value(&self, tag: Tag<'_>) -> Option<String> {
+        self.expand(tag.text()?, 0)
     }
 
     /// Replaces `%{name}` and `%name` by what this file defines; anything else is unknown.
@@ -96,8 +93,8 @@ impl<'a> Preamble<'a> {
             rest.split_at(end)
         };
         let value = match name {
-            "name" => self.expand((*self.name.as_ref()?)?, depth + 1)?,
-            "version" => self.expand((*self.version.as_ref()?)?, depth + 1)?,
+            "name" => self.expand(self.name.text()?, depth + 1)?,
+            "version" => self.expand(self.version.text()?, depth + 1)?,
             _ => self.expand((*self.macros.get(name)?)?, depth + 1)?,
         };
         let expanded = format!("{before}{value}{}", self.expand(after, depth + 1)?);
@@ -105,10 +102,29 @@ impl<'a> Preamble<'a> {
     }
 }
 
-fn merge<'a>(slot: &mut Option<Option<&'a str>>, value: &'a str) {
-    *slot = match slot {
-        None => Some(Some(value)),
-        Some(Some(before)) if *before == value => return,
-        Some(_) => Some(None),
-    };
+/// What the preamble gives to a tag.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Tag<'a> {
+    #[default]
+    Absent,
+    Text(&'a str),
+    /// Different texts, as conditions choose between them.
+    Unclear,
+}
+
+impl<'a> Tag<'a> {
+    fn give(&mut self, value: &'a str) {
+        *self = match *self {
+            Self::Absent => Self::Text(value),
+            Self::Text(before) if before == value => Self::Text(value),
+            _ => Self::Unclear,
+        };
+    }
+
+    fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
 }

@@ -76,7 +76,7 @@ fn setting(tree: &Tree<'_>, constants: &Constants<'_, '_>, key: &str) -> Option<
 
 /// Not scoped to a task or configuration: nothing before it but `ThisBuild /`.
 fn is_for_the_build(tree: &Tree<'_>, at: usize) -> bool {
-    let Some(before) = tree.before(at) else {
+    let Some(before) = at.checked_sub(1) else {
         return true;
     };
     tree.begins(at)

@@ -10,6 +10,9 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
+    if !ini::has_section(&source.text, "metadata") {
+        return Err(ManifestError::NotAManifest("no [metadata]"));
+    }
     let metadata = |key: &str| ini::value(&source.text, "metadata", key).and_then(constant);
     let mut manifest = source.named(metadata("name"));
     manifest.hints.python = Some(Python::SetupCfg);

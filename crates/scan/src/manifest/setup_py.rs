@@ -58,7 +58,7 @@ fn is_call(tree: &Tree<'_>, at: usize) -> bool {
     if !tree.is_word(at, "setup") || !tree.is_open(at + 1, "(") {
         return false;
     }
-    let Some(before) = tree.before(at) else {
+    let Some(before) = at.checked_sub(1) else {
         return true;
     };
     if tree.is_sign(before, ".") {

@@ -19,8 +19,8 @@ fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
         .filter(|at| {
             tree.is_word(*at, "Package")
                 && tree.is_open(at + 1, "(")
-                && !tree
-                    .before(*at)
+                && !at
+                    .checked_sub(1)
                     .is_some_and(|before| tree.is_sign(before, "."))
         })
         .take(MAX_CALLS + 1)

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::literals::{self, Literal};
+use super::delimited::{self, Literal};
+use super::literals;
 use super::{Dialect, Kind, MAX_TOKENS, NOWHERE, Token};
 use crate::manifest::ManifestError;
 
@@ -99,7 +100,7 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         if let Some(Literal { end, value }) = literals::literal(self) {
             // A literal that does not move on would never end.
-            let end = literals::ceil_boundary(self.text, end.max(start + 1));
+            let end = delimited::ceil_boundary(self.text, end.max(start + 1));
             self.push(Kind::Text, start, end, value);
             self.note_line_starts(start, end);
         } else if matches!(byte, b'(' | b'[' | b'{') {
@@ -244,11 +245,12 @@ impl<'a> Lexer<'a> {
             self.skip_line();
             return true;
         }
-        if self.dialect == Dialect::Lua && rest.starts_with(b"--[") {
-            if let Some(end) = literals::long_bracket_end(rest, 2) {
-                self.at += end;
-                return true;
-            }
+        if self.dialect == Dialect::Lua
+            && rest.starts_with(b"--[")
+            && let Some(end) = delimited::long_bracket_end(rest, 2)
+        {
+            self.at += end;
+            return true;
         }
         if let Some((open, close)) = self.dialect.block_comment()
             && rest.starts_with(open)

@@ -3,48 +3,10 @@
 use std::borrow::Cow;
 
 use super::Dialect;
+use super::delimited::{
+    Interpolation, Literal, PLAIN, RAW, Rules, bracketed, long_bracket_end, quoted, tripled, until,
+};
 use super::lexer::Lexer;
-
-/// A string: where it ends and, if it is a constant, what it stands for.
-pub(super) struct Literal<'a> {
-    pub(super) end: usize,
-    pub(super) value: Option<Cow<'a, str>>,
-}
-
-/// How the inside of a string is read.
-#[derive(Clone, Copy)]
-struct Rules {
-    /// Backslashes escape.
-    escapes: bool,
-    /// May hold line breaks.
-    lines: bool,
-    /// What starts an expression inside the string.
-    interpolation: Interpolation,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Interpolation {
-    None,
-    /// `#{…}`
-    Hash,
-    /// `${…}` and `$word`
-    Dollar,
-    /// `\(…)`
-    Backslash,
-    /// Python's `{…}`
-    Brace,
-}
-
-const PLAIN: Rules = Rules {
-    escapes: true,
-    lines: false,
-    interpolation: Interpolation::None,
-};
-const RAW: Rules = Rules {
-    escapes: false,
-    lines: false,
-    interpolation: Interpolation::None,
-};
 
 /// The literal that starts where the lexer stands, if one does.
 pub(super) fn literal<'a>(lexer: &mut Lexer<'a>) -> Option<Literal<'a>> {
@@ -383,180 +345,13 @@ fn zig<'a>(lexer: &Lexer<'a>, rest: &[u8]) -> Option<Literal<'a>> {
     }
 }
 
-fn without_value(literal: Literal<'_>) -> Literal<'_> {
-    Literal {
-        value: None,
-        ..literal
-    }
-}
-
-/// A string between single quotes of any sort; `skip` bytes stand before the opening one.
-fn quoted<'a>(lexer: &Lexer<'a>, skip: usize, rules: Rules) -> Literal<'a> {
-    let open = lexer.at + skip;
-    delimited(lexer, open + 1, &[lexer.bytes[open]], None, rules)
-}
-
-/// A string between tripled quotes.
-fn tripled<'a>(lexer: &Lexer<'a>, skip: usize, quote: u8, rules: Rules) -> Literal<'a> {
-    let start = lexer.at + skip + 3;
-    delimited(
-        lexer,
-        start,
-        &[quote; 3],
-        None,
-        Rules {
-            lines: true,
-            ..rules
-        },
-    )
-}
-
-/// `%q(…)`, `~w[…]`: the opening bracket stands after `skip` bytes and may nest.
-fn bracketed<'a>(lexer: &Lexer<'a>, skip: usize, rules: Rules) -> Literal<'a> {
-    let at = lexer.at + skip;
-    let open = lexer.bytes[at];
-    let close = match open {
-        b'(' => b')',
-        b'[' => b']',
-        b'{' => b'}',
-        b'<' => b'>',
-        other => other,
-    };
-    let nests = (close != open).then_some(open);
-    delimited(
-        lexer,
-        at + 1,
-        &[close],
-        nests,
-        Rules {
-            lines: true,
-            ..rules
-        },
-    )
+fn without_value(mut literal: Literal<'_>) -> Literal<'_> {
+    literal.value = None;
+    literal
 }
 
 fn is_delimiter(byte: u8) -> bool {
     byte.is_ascii_punctuation() && !matches!(byte, b',' | b'=' | b'.' | b';' | b')' | b']' | b'}')
-}
-
-/// Reads to the closing delimiter. An unclosed string of one line ends with its line, any other
-/// with the text; neither has a value.
-fn delimited<'a>(
-    lexer: &Lexer<'a>,
-    start: usize,
-    close: &[u8],
-    nests: Option<u8>,
-    rules: Rules,
-) -> Literal<'a> {
-    let bytes = lexer.bytes;
-    let mut at = start;
-    let mut depth = 0_usize;
-    let mut constant = true;
-    let mut escaped = false;
-    while let Some(byte) = bytes.get(at) {
-        if *byte == b'\\' && rules.interpolation == Interpolation::Backslash {
-            if bytes.get(at + 1) == Some(&b'(') {
-                constant = false;
-                at = expression_end(bytes, at + 1, b'(', b')', rules.lines);
-                continue;
-            }
-        }
-        if *byte == b'\\' && (rules.escapes || at + 1 < bytes.len() && close == [bytes[at + 1]]) {
-            escaped = true;
-            at += 2;
-        } else if *byte == b'\n' && !rules.lines {
-            return Literal {
-                end: at,
-                value: None,
-            };
-        } else if bytes[at..].starts_with(close) && depth == 0 {
-            let value = constant.then(|| lexer.text.get(start..at)).flatten();
-            let value = match value {
-                Some(text) if escaped && rules.escapes => unescape(text).map(Cow::Owned),
-                Some(text) => Some(Cow::Borrowed(text)),
-                None => None,
-            };
-            return Literal {
-                end: at + close.len(),
-                value,
-            };
-        } else if nests == Some(*byte) {
-            depth += 1;
-            at += 1;
-        } else if depth > 0 && close == [*byte] {
-            depth -= 1;
-            at += 1;
-        } else if interpolates(bytes, at, rules.interpolation) {
-            constant = false;
-            at = match rules.interpolation {
-                Interpolation::Hash | Interpolation::Dollar if bytes.get(at + 1) == Some(&b'{') => {
-                    expression_end(bytes, at + 1, b'{', b'}', rules.lines)
-                }
-                _ => at + 1,
-            };
-        } else {
-            at += 1;
-        }
-    }
-    Literal {
-        end: bytes.len(),
-        value: None,
-    }
-}
-
-fn interpolates(bytes: &[u8], at: usize, interpolation: Interpolation) -> bool {
-    let next = bytes.get(at + 1);
-    match interpolation {
-        Interpolation::None | Interpolation::Backslash => false,
-        Interpolation::Hash => bytes[at] == b'#' && next == Some(&b'{'),
-        Interpolation::Dollar => {
-            bytes[at] == b'$'
-                && next.is_some_and(|b| *b == b'{' || *b == b'_' || b.is_ascii_alphabetic())
-        }
-        Interpolation::Brace => matches!(bytes[at], b'{' | b'}'),
-    }
-}
-
-/// The end of an expression inside a string. Strings inside it are skipped, so that their quotes
-/// do not end the outer one; deeper strings inside those are not told apart, which at worst
-/// misjudges where this one string ends.
-fn expression_end(bytes: &[u8], open_at: usize, open: u8, close: u8, lines: bool) -> usize {
-    let mut depth = 0_usize;
-    let mut quote = None;
-    let mut at = open_at;
-    while let Some(byte) = bytes.get(at) {
-        match quote {
-            _ if *byte == b'\n' && !lines => return at,
-            Some(_) if *byte == b'\\' => at += 1,
-            Some(mark) if mark == *byte => quote = None,
-            Some(_) => {}
-            None if matches!(byte, b'"' | b'\'') => quote = Some(*byte),
-            None if *byte == open => depth += 1,
-            None if *byte == close => {
-                depth -= 1;
-                if depth == 0 {
-                    return at + 1;
-                }
-            }
-            None => {}
-        }
-        at += 1;
-    }
-    bytes.len()
-}
-
-/// Everything up to a closing mark, verbatim.
-fn until<'a>(lexer: &Lexer<'a>, start: usize, close: &[u8]) -> Literal<'a> {
-    match memchr::memmem::find(&lexer.bytes[start..], close) {
-        Some(length) => Literal {
-            end: start + length + close.len(),
-            value: lexer.text.get(start..start + length).map(Cow::Borrowed),
-        },
-        None => Literal {
-            end: lexer.bytes.len(),
-            value: None,
-        },
-    }
 }
 
 /// `/…/`, if it closes on the same line.
@@ -620,135 +415,59 @@ pub(super) fn heredoc_end(bytes: &[u8], start: usize, terminator: &str) -> usize
     at
 }
 
-/// The length of Lua's `[==[…]==]` when its brackets start after `skip` bytes.
-pub(super) fn long_bracket_end(rest: &[u8], skip: usize) -> Option<usize> {
-    let level = rest
-        .get(skip + 1..)?
-        .iter()
-        .take_while(|byte| **byte == b'=')
-        .count();
-    if rest.get(skip) != Some(&b'[') || rest.get(skip + 1 + level) != Some(&b'[') || level > 16 {
-        return None;
-    }
-    let mut closing = vec![b']'];
-    closing.resize(level + 1, b'=');
-    closing.push(b']');
-    let start = skip + level + 2;
-    Some(
-        memchr::memmem::find(&rest[start..], &closing)
-            .map_or(rest.len(), |at| start + at + closing.len()),
-    )
-}
-
-/// The usual escapes; nothing for those that cannot matter to a name.
-fn unescape(text: &str) -> Option<String> {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(char) = chars.next() {
-        if char != '\\' {
-            plain.push(char);
-            continue;
-        }
-        match chars.next()? {
-            same @ ('\\' | '"' | '\'' | '/' | '$' | '#' | '`') => plain.push(same),
-            'n' => plain.push('\n'),
-            't' => plain.push('\t'),
-            'r' => plain.push('\r'),
-            '\n' => {}
-            _ => return None,
-        }
-    }
-    Some(plain)
-}
-
-/// The next offset at which a character starts.
-pub(super) fn ceil_boundary(text: &str, mut at: usize) -> usize {
-    while at < text.len() && !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at.min(text.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::manifest::syntax::{Kind, Tree};
 
-    fn values(text: &str, dialect: Dialect) -> Vec<Option<String>> {
+    /// The values of all strings, `?` for one that is computed.
+    fn values(text: &str, dialect: Dialect) -> Vec<String> {
         let tree = Tree::read(text, dialect).expect("small");
         (0..tree.len())
             .filter(|at| tree.kind(*at) == Some(Kind::Text))
-            .map(|at| tree.literal(at).map(str::to_owned))
+            .map(|at| tree.literal(at).unwrap_or("?").to_owned())
             .collect()
-    }
-
-    fn some(text: &str) -> Option<String> {
-        Some(text.to_owned())
     }
 
     #[test]
     fn python_strings() {
+        let text = r#"a = 'x' u"y" '''z''' f"{a}" f"b" b"c" r"\d" "it\'s" # 'no'"#;
         assert_eq!(
-            values(
-                r#"a = 'x' u"y" '''z''' f"{a}" f"b" b"c" r"\d" "it\'s" # 'no'"#,
-                Dialect::Python
-            ),
-            [
-                some("x"),
-                some("y"),
-                some("z"),
-                None,
-                some("b"),
-                None,
-                some(r"\d"),
-                some("it's")
-            ]
+            values(text, Dialect::Python),
+            ["x", "y", "z", "?", "b", "?", r"\d", "it's"]
         );
-        assert_eq!(
-            values("a = 'open\nb = 'x'", Dialect::Python),
-            [None, some("x")]
-        );
+        assert_eq!(values("a = 'open\nb = 'x'", Dialect::Python), ["?", "x"]);
     }
 
     #[test]
     fn ruby_strings() {
-        assert_eq!(
-            values(
-                "a = %q{x{y}} + \"#{b(\"}\")}\" + 'c' \n d = x.split(/'/) \n 'e'",
-                Dialect::Ruby
-            ),
-            [some("x{y}"), None, some("c"), None, some("e")]
-        );
-        assert_eq!(
-            values(
-                "a = <<~EOS\n s.name = 'no'\nEOS\nb = 'yes'\n__END__\n'no'",
-                Dialect::Ruby
-            ),
-            [None, some("yes")]
-        );
+        let text = "a = %q{x{y}} + \"#{b(\"}\")}\" + 'c' \n d = x.split(/'/) \n 'e'";
+        assert_eq!(values(text, Dialect::Ruby), ["x{y}", "?", "c", "?", "e"]);
+        let text = "a = <<~EOS\n s.name = 'no'\nEOS\nb = 'yes'\n__END__\n'no'";
+        assert_eq!(values(text, Dialect::Ruby), ["?", "yes"]);
     }
 
     #[test]
     fn strings_of_the_other_dialects() {
         assert_eq!(
             values("~r/\"/ \"a\" ~s(b)", Dialect::Elixir),
-            [None, some("a"), some("b")]
+            ["?", "a", "b"]
         );
         assert_eq!(
             values("\"\\(x(\"a\"))\" #\"b\"#", Dialect::Swift),
-            [None, some("b")]
+            ["?", "b"]
         );
         assert_eq!(
             values("\"$x\" '$x' \"a\"", Dialect::Groovy),
-            [None, some("$x"), some("a")]
+            ["?", "$x", "a"]
         );
         assert_eq!(
             values("[==[a]]b]==] -- 'c'\n'd'", Dialect::Lua),
-            [some("a]]b"), some("d")]
+            ["a]]b", "d"]
         );
         assert_eq!(
             values("s\"$a\" \"$b\" '\"' \"c\"", Dialect::Scala),
-            [None, some("$b"), None, some("c")]
+            ["?", "$b", "?", "c"]
         );
     }
 }

@@ -10,6 +10,7 @@
 //! Building is one pass without recursion; time and memory are linear in the text.
 
 mod constants;
+mod delimited;
 mod dialect;
 mod lexer;
 mod literals;
@@ -151,11 +152,6 @@ impl<'a> Tree<'a> {
         (mate != NOWHERE).then_some(mate as usize)
     }
 
-    /// The token before, unless it is the first.
-    pub(super) fn before(&self, at: usize) -> Option<usize> {
-        at.checked_sub(1)
-    }
-
     /// Past line breaks.
     pub(super) fn skip_breaks(&self, mut at: usize) -> usize {
         while self.kind(at) == Some(Kind::Newline) {
@@ -166,7 +162,7 @@ impl<'a> Tree<'a> {
 
     /// Whether a statement can begin here: nothing of the same statement stands before.
     pub(super) fn begins(&self, at: usize) -> bool {
-        let Some(before) = self.before(at) else {
+        let Some(before) = at.checked_sub(1) else {
             return true;
         };
         match self.kind(before) {
