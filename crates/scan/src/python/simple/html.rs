@@ -9,7 +9,7 @@ use super::{
     ListedFile, ListedProject, MAX_ENTRIES, MetadataFile, PageFault, ProjectPage, ProjectStatus,
     RootPage, Yanked, check_api,
 };
-use crate::python::Filename;
+use crate::python::{Filename, normalize_name};
 
 pub(super) fn project(bytes: &[u8]) -> Result<ProjectPage, PageFault> {
     let mut files = Vec::new();
@@ -40,13 +40,20 @@ pub(super) fn project(bytes: &[u8]) -> Result<ProjectPage, PageFault> {
 
 pub(super) fn root(bytes: &[u8]) -> Result<RootPage, PageFault> {
     let mut projects = Vec::new();
+    let mut strangers = 0;
     let head = each_link(bytes, |link| {
+        let address = last_part(&link.href);
         let name = if link.text.is_empty() {
-            last_part(&link.href)
+            address.clone()
         } else {
-            link.text.clone()
+            link.text
         };
-        if !name.is_empty() && !name.contains(char::is_whitespace) {
+        if name.is_empty()
+            || name.contains(char::is_whitespace)
+            || normalize_name(&name) != normalize_name(&address)
+        {
+            strangers += 1;
+        } else {
             projects.push(ListedProject {
                 name,
                 last_serial: None,
@@ -54,8 +61,9 @@ pub(super) fn root(bytes: &[u8]) -> Result<RootPage, PageFault> {
         }
     })?;
     check_api(head.meta.get("pypi:repository-version").map(String::as_str))?;
-    // A list of projects is long or says what it is; a login page is neither.
-    if !head.is_index() {
+    // Some indexes write nothing but links; then every link must be a project's.
+    let plain_list = strangers == 0 && !projects.is_empty() && !head.interactive;
+    if !head.is_index() && !plain_list {
         return Err(PageFault::NotAnIndex);
     }
     let api_version = head.meta.get("pypi:repository-version").cloned();
@@ -79,6 +87,8 @@ struct Head {
     serial: Option<u64>,
     /// The text of `<title>` and `<h1>`.
     titles: String,
+    /// Something a person or a browser is to act upon, which an index never has.
+    interactive: bool,
 }
 
 impl Head {
@@ -92,8 +102,13 @@ impl Head {
     }
 }
 
-fn each_link(bytes: &[u8], mut visit: impl FnMut(Link)) -> Result<Head, PageFault> {
+fn each_link(bytes: &[u8], mut take: impl FnMut(Link)) -> Result<Head, PageFault> {
     let text = String::from_utf8_lossy(bytes);
+    let mut visit = |mut link: Link| {
+        let trimmed = link.text.trim().to_owned();
+        link.text = trimmed;
+        take(link);
+    };
     let mut head = Head::default();
     let mut open: Option<Link> = None;
     let mut in_title = false;
@@ -126,6 +141,7 @@ fn each_link(bytes: &[u8], mut visit: impl FnMut(Link)) -> Result<Head, PageFaul
                     }
                 }
                 b"title" | b"h1" => in_title = true,
+                b"form" | b"script" | b"input" | b"iframe" => head.interactive = true,
                 _ => {}
             },
             Token::EndTag(tag) => match tag.name.as_slice() {
@@ -136,7 +152,7 @@ fn each_link(bytes: &[u8], mut visit: impl FnMut(Link)) -> Result<Head, PageFaul
             Token::String(part) => {
                 let part = String::from_utf8_lossy(&part);
                 if let Some(link) = &mut open {
-                    link.text.push_str(part.trim());
+                    link.text.push_str(&part);
                 } else if in_title && head.titles.len() < 1_000 {
                     head.titles.push_str(&part);
                 }
