@@ -323,6 +323,9 @@ impl<'t, 'a> Constants<'t, 'a> {
         while start > 0 && !self.tree.begins(start) {
             self.charge(1)?;
             start -= 1;
+            if self.tree.kind(start) == Some(Kind::Close) {
+                start = self.tree.mate(start)?;
+            }
         }
         let column = self.tree.token(start)?.column;
         if column == 0 {

@@ -1,0 +1,1 @@
+(defproject lib-name "1.0")

@@ -1,0 +1,4 @@
+from conans import ConanFile
+NAME = "lib"
+class Recipe(ConanFile):
+    name = NAME

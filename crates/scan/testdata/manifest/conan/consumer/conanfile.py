@@ -1,0 +1,3 @@
+from conan import ConanFile
+class Consumer(ConanFile):
+    requires = "zlib/1.3"

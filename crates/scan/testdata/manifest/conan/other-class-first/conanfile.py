@@ -1,0 +1,4 @@
+class Meta(object):
+    name = "no"
+class R(conan.ConanFile):
+    name = "yes"

@@ -1,0 +1,3 @@
+from conan import ConanFile
+class Test(ConanFile):
+    name = "t"

@@ -1,0 +1,6 @@
+module (
+	git.example/block
+)
+require (
+	git.example/no v1.0.0
+)

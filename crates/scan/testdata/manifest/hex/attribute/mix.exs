@@ -1,0 +1,6 @@
+defmodule A do
+  @app :attr
+  def project do
+    [app: @app]
+  end
+end

@@ -1,0 +1,3 @@
+defmodule A do
+  def project, do: [app: :a, package: [name: :b]]
+end

@@ -1,0 +1,5 @@
+defmodule A do
+  def project do
+    [apps_path: "apps", deps: []]
+  end
+end

@@ -1,0 +1,3 @@
+local name = "konst"
+package = name
+version = "scm-1"

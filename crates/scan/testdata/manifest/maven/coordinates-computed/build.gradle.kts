@@ -1,0 +1,3 @@
+mavenPublishing {
+  coordinates(project.group.toString(), "lib", version)
+}

@@ -1,0 +1,3 @@
+organization := "o"
+name := "n"
+publish / skip := true

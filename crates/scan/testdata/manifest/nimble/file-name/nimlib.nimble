@@ -1,0 +1,3 @@
+# Package
+version       = "0.1.0"
+author        = "name"

@@ -1,0 +1,2 @@
+packageName = "real"
+version = "0.1.0"

@@ -1,0 +1,3 @@
+[Package]
+name = "sect"
+version = "0.1.0"

@@ -1,0 +1,4 @@
+from setuptools import setup
+NAME = "a"
+NAME += suffix
+setup(name=NAME)

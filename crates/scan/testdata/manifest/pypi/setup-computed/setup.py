@@ -1,0 +1,2 @@
+from setuptools import setup
+setup(name="pkg-%s" % variant, version="1")

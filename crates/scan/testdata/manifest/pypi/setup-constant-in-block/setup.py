@@ -1,0 +1,5 @@
+from setuptools import setup
+def main():
+    name = "local"
+    setup(name=name)
+main()

@@ -1,0 +1,5 @@
+from setuptools import setup
+def helper():
+    title = "other"
+    return title
+setup(name=title)

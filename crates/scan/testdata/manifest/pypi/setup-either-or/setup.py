@@ -1,0 +1,2 @@
+from setuptools import setup
+setup(name="a" if x else "b")

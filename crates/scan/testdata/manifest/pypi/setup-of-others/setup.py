@@ -1,0 +1,4 @@
+import django
+django.setup()
+def setup(name="no"):
+    pass

@@ -1,0 +1,2 @@
+from setuptools import setup
+setup(name="inner", classifiers=["Private :: Do Not Upload"])

@@ -1,0 +1,5 @@
+from setuptools import setup
+NAME = "a"
+if nightly:
+    NAME = "a-nightly"
+setup(name=NAME)

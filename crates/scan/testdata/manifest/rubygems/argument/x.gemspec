@@ -1,0 +1,3 @@
+Gem::Specification.new('arg', '1.0') do |s|
+  s.summary = 'x'
+end

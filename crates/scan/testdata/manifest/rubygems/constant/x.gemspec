@@ -1,0 +1,4 @@
+NAME = 'const'
+Gem::Specification.new do |gem|
+  gem.name = NAME
+end

@@ -1,0 +1,3 @@
+Gem::Specification.new do |s|
+  s.name = Other::NAME
+end

@@ -1,0 +1,3 @@
+Gem::Specification.new do |s|
+  s.name = File.basename(__FILE__, '.gemspec')
+end

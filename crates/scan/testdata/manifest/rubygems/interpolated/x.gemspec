@@ -1,0 +1,3 @@
+Gem::Specification.new do |s|
+  s.name = "a-#{kind}"
+end

@@ -1,0 +1,3 @@
+spec = Gem::Specification.new
+spec.name = 'assigned'
+spec

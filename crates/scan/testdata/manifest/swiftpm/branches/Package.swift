@@ -1,0 +1,5 @@
+#if os(Linux)
+let package = Package(name: "A")
+#else
+let package = Package(name: "B")
+#endif

@@ -1,0 +1,2 @@
+let title: String = "Const"
+let package = Package(name: title, products: [])
