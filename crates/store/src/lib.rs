@@ -1,1 +1,31 @@
-//! store
+//! The only SQL about facts: what is watched, what was observed about it, and how to read it back.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`repositories`] | the catalogue: add, find, list, rename, archive, remove |
+//! | [`groups`] | named sets of repositories |
+//! | [`contributors`] | people and their addresses |
+//! | [`observed`] | evidence and manifests as sources report them, with their history |
+//! | [`sources`] | when each source was asked and how it answered |
+//! | [`show`] | everything about one repository, for a person |
+//!
+//! Writes take a [`db::Tx`], so that they commit together with the unit that made them; reads take
+//! a [`db::Db`]. Time is passed in. A transaction should write at most [`MAX_ROWS`] rows: on SQLite
+//! it holds up every other writer.
+//!
+//! What is expected to go one way or the other is a value ([`repositories::Added`],
+//! [`repositories::Renamed`]); an error is always the database's.
+
+pub mod contributors;
+pub mod groups;
+pub mod observed;
+pub mod repositories;
+mod schema;
+pub mod show;
+pub mod sources;
+
+pub use schema::PART;
+
+/// The most rows one transaction should write: 20,000 on SQLite delay other writers by more than a
+/// second.
+pub const MAX_ROWS: usize = 5_000;

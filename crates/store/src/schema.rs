@@ -1,0 +1,28 @@
+//! The store's part of the schema.
+
+use db::{Migration, Part};
+
+/// Tables and views about facts.
+pub const PART: Part = Part {
+    name: "store",
+    migrations: &[
+        Migration {
+            number: 1,
+            name: "catalogue",
+            sql: include_str!("../migrations/0001_catalogue.sql"),
+            serves: 1,
+        },
+        Migration {
+            number: 2,
+            name: "evidence",
+            sql: include_str!("../migrations/0002_evidence.sql"),
+            serves: 1,
+        },
+        Migration {
+            number: 3,
+            name: "views",
+            sql: include_str!("../migrations/0003_views.sql"),
+            serves: 1,
+        },
+    ],
+};
