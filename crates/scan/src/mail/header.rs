@@ -95,22 +95,30 @@ impl<'a> Header<'a> {
 /// parameters are read from.
 pub fn unfold(value: &[u8]) -> String {
     let (text, _) = charset::decode(value.trim_ascii(), None);
-    if !text.contains(['\n', '\r', '\t', '\0']) {
+    let bytes = text.as_bytes();
+    let folded = memchr::memchr3(b'\n', b'\r', b'\t', bytes).is_some();
+    if !folded && memchr(b'\0', bytes).is_none() {
         return text.into_owned();
     }
     let mut line = String::with_capacity(text.len());
     for part in text.split(['\n', '\r']) {
-        let part = part.trim_start_matches([' ', '\t']);
-        if !line.is_empty() && !part.is_empty() && !line.ends_with(' ') {
+        let part = part.trim_matches([' ', '\t']);
+        if part.is_empty() {
+            continue;
+        }
+        if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(
-            part.chars()
-                .filter(|c| *c != '\0')
-                .map(|c| if c == '\t' { ' ' } else { c }),
-        );
+        if part.contains(['\t', '\0']) {
+            line.extend(
+                part.chars()
+                    .filter(|c| *c != '\0')
+                    .map(|c| if c == '\t' { ' ' } else { c }),
+            );
+        } else {
+            line.push_str(part);
+        }
     }
-    line.truncate(line.trim_end().len());
     line
 }
 

@@ -463,6 +463,8 @@ fn text_start(message: &[u8]) -> Option<usize> {
 }
 
 fn content_length(header: &[u8]) -> Option<usize> {
+    // Most archives have no such field; this search is much cheaper than reading the lines.
+    memmem::find(header, b"-Length:").or_else(|| memmem::find(header, b"-length:"))?;
     header.split(|&b| b == b'\n').find_map(|line| {
         let name = field_name(line)?;
         if !name.eq_ignore_ascii_case(b"Content-Length") {

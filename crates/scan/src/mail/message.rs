@@ -18,7 +18,7 @@ const FUTURE_TOLERANCE_SECONDS: i64 = 7 * 24 * 3600;
 /// Attachments beyond this are listed without being searched for patches.
 const MAX_PATCH_ATTACHMENT: usize = 8 * 1024 * 1024;
 const MAX_KEPT_FIELDS: usize = 100;
-const MAX_KEPT_VALUE: usize = 4000;
+const MAX_KEPT_VALUE: usize = 1000;
 
 /// What is known about a message from outside its bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -193,18 +193,28 @@ fn ancestors(header: &Header<'_>, name: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for value in header.all_raw(name) {
         for id in ids::ancestors(&header::unfold(value)) {
-            let is_person = ["From", "To", "Cc"].iter().any(|field| {
-                header.raw(field).is_some_and(|people| {
-                    memchr::memmem::find(people, format!("{id}>").as_bytes()).is_some()
-                        || people.trim_ascii() == id.as_bytes()
-                })
-            });
+            // Made ids hold many digits, addresses few: this spares most of them the search.
+            let is_person = id.bytes().filter(u8::is_ascii_digit).count() < 6
+                && ["From", "To", "Cc"].iter().any(|field| {
+                    header
+                        .raw(field)
+                        .is_some_and(|people| names_person(people, &id))
+                });
             if !is_person && !found.contains(&id) {
                 found.push(id);
             }
         }
     }
     found
+}
+
+fn names_person(people: &[u8], address: &str) -> bool {
+    memchr::memmem::find_iter(people, address.as_bytes()).any(|at| {
+        let is_edge =
+            |byte: Option<&u8>| byte.is_none_or(|b| !b.is_ascii_alphanumeric() && *b != b'.');
+        is_edge(at.checked_sub(1).and_then(|before| people.get(before)))
+            && is_edge(people.get(at + address.len()))
+    })
 }
 
 fn find_date(header: &Header<'_>, envelope: Option<&Envelope>) -> (Option<Timestamp>, DateSource) {
@@ -349,7 +359,7 @@ fn list_address(header: &Header<'_>) -> Option<String> {
 
 /// Fields that rules may ask for: all but the traces of transport and the ones parsed above.
 fn kept_fields(header: &Header<'_>) -> Vec<(String, String)> {
-    const SKIPPED: [&str; 22] = [
+    const SKIPPED: [&str; 27] = [
         "received",
         "dkim-",
         "arc-",
@@ -372,6 +382,11 @@ fn kept_fields(header: &Header<'_>) -> Vec<(String, String)> {
         "content-",
         "return-path",
         "x-proofpoint",
+        "mime-version",
+        "user-agent",
+        "x-mailer",
+        "thread-",
+        "x-sasl-",
     ];
     header
         .iter()

@@ -45,7 +45,7 @@ pub fn read(text: &str) -> Option<Patch> {
         return None;
     }
     let mut scan = Scan::default();
-    let mut lines = text.lines().peekable();
+    let mut lines = lines(text).peekable();
     while let Some(line) = lines.next() {
         scan.line(line, lines.peek().copied());
     }
@@ -55,6 +55,20 @@ pub fn read(text: &str) -> Option<Patch> {
 /// Whether the text holds a diff that is not quoted.
 pub fn has_diff(text: &str) -> bool {
     read(text).is_some_and(|patch| patch.has_diff)
+}
+
+/// Lines without their ends, a few times faster than the standard library's.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let feed = memchr::memchr(b'\n', rest.as_bytes());
+        let line = &rest[..feed.unwrap_or(rest.len())];
+        rest = &rest[feed.map_or(rest.len(), |feed| feed + 1)..];
+        Some(line)
+    })
 }
 
 /// Follows a text line by line and says which lines belong to hunks.
@@ -123,6 +137,16 @@ impl Scan {
             }
             return;
         }
+        match line.as_bytes().first() {
+            Some(b'd' | b'I') => self.announcement(line),
+            Some(b'-' | b'*' | b'+' | b'!') => self.file_line(line, next),
+            Some(b' ') => self.summary_line(line),
+            _ => {}
+        }
+    }
+
+    /// `diff …` and `Index: …`: a file comes.
+    fn announcement(&mut self, line: &str) {
         if let Some(rest) = line.strip_prefix("diff ") {
             self.begin_file();
             self.announced = true;
@@ -135,11 +159,15 @@ impl Scan {
             self.begin_file();
             self.announced = true;
             self.pending.extend(clean_path(path));
-        } else if let (Some(old), Some(new)) = (
-            line.strip_prefix("--- "),
-            next.and_then(|next| next.strip_prefix("+++ ")),
-        ) {
-            // The two lines belong to the file announced above them, or announce one themselves.
+        }
+    }
+
+    /// The two name lines of a file, and the changed lines of context diffs.
+    fn file_line(&mut self, line: &str, next: Option<&str>) {
+        let names =
+            |old: &str, new: &str| Some((line.strip_prefix(old)?, next?.strip_prefix(new)?));
+        if let Some((old, new)) = names("--- ", "+++ ") {
+            // They belong to the file announced above them, or announce one themselves.
             if !std::mem::take(&mut self.announced) {
                 self.begin_file();
             }
@@ -148,10 +176,7 @@ impl Scan {
             if self.counted_pending {
                 self.add_paths();
             }
-        } else if let (Some(old), Some(new)) = (
-            line.strip_prefix("*** "),
-            next.and_then(|next| next.strip_prefix("--- ")),
-        ) {
+        } else if let Some((old, new)) = names("*** ", "--- ") {
             if !self.in_context_diff || !old.ends_with("****") {
                 self.begin_file();
                 self.pending.extend(clean_path(old));
@@ -160,15 +185,13 @@ impl Scan {
         } else if line == "***************" && !self.pending.is_empty() {
             self.in_context_diff = true;
             self.confirm();
-        } else if self.in_context_diff && line.starts_with("+ ") {
-            self.patch.stat.insertions += 1;
-        } else if self.in_context_diff && line.starts_with("- ") {
-            self.patch.stat.deletions += 1;
-        } else if self.in_context_diff && line.starts_with("! ") {
-            // Changed lines come twice, once per side.
-            self.patch.stat.insertions += 1;
-        } else {
-            self.summary_line(line);
+        } else if self.in_context_diff && line.as_bytes().get(1) == Some(&b' ') {
+            match line.as_bytes()[0] {
+                b'-' => self.patch.stat.deletions += 1,
+                // Changed lines come twice, once per side; they count as inserted.
+                b'+' | b'!' => self.patch.stat.insertions += 1,
+                _ => {}
+            }
         }
     }
 

@@ -63,15 +63,17 @@ struct Line<'a> {
 fn lines(body: &str) -> impl Iterator<Item = Line<'_>> {
     let mut at = 0;
     let mut hunks = HunkTracker::default();
-    body.split_inclusive('\n').map(move |line| {
-        let range = at..at + line.len();
+    std::iter::from_fn(move || {
+        let rest = body.get(at..).filter(|rest| !rest.is_empty())?;
+        let feed = memchr::memchr(b'\n', rest.as_bytes());
+        let text = &rest[..feed.unwrap_or(rest.len())];
+        let range = at..at + feed.map_or(rest.len(), |feed| feed + 1);
         at = range.end;
-        let text = line.strip_suffix('\n').unwrap_or(line);
-        Line {
+        Some(Line {
             text,
             range,
             in_hunk: hunks.step(text),
-        }
+        })
     })
 }
 
@@ -105,14 +107,16 @@ fn starts_signature(lines: &[Line<'_>], at: usize) -> bool {
 /// Words that only list software writes, at the start of a line; a ruler above belongs to them.
 fn starts_footer(lines: &[Line<'_>], at: usize) -> bool {
     let text = lines[at].text;
-    if is_ruler(text) || text.trim_end() == "--" {
-        return lines[at + 1..]
+    match text.as_bytes().first() {
+        Some(b'-' | b'_') if is_ruler(text) || text.trim_end() == "--" => lines[at + 1..]
             .iter()
             .take(2)
             .find(|line| !line.text.trim().is_empty())
-            .is_some_and(|line| is_footer_text(line.text));
+            .is_some_and(|line| is_footer_text(line.text) || is_mailman_footer(line.text)),
+        // The letters that the texts begin with: this runs for every line of every body.
+        Some(b'T' | b't' | b'F' | b'f' | b'Y' | b'y' | b'R' | b'r') => is_footer_text(text),
+        _ => false,
     }
-    is_footer_text(text)
 }
 
 fn is_ruler(text: &str) -> bool {
@@ -144,7 +148,7 @@ fn is_footer_text(text: &str) -> bool {
     if text.starts_with("This is an automated email from the ASF") {
         return false;
     }
-    STARTS.iter().any(starts) || is_mailman_footer(text)
+    STARTS.iter().any(starts)
 }
 
 /// `dev mailing list` or `dev mailing list -- dev@example.org` under a ruler of underscores.

@@ -109,7 +109,7 @@ fn is_other_text(part: &Part<'_>) -> bool {
 
 /// Line ends to LF; NUL is replaced, since databases refuse it.
 fn normalise(text: Cow<'_, str>) -> String {
-    if !text.contains(['\r', '\0']) {
+    if memchr::memchr2(b'\r', b'\0', text.as_bytes()).is_none() {
         return text.into_owned();
     }
     let mut out = String::with_capacity(text.len());

@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use super::address;
-use super::patch::HunkTracker;
+use super::patch::{HunkTracker, lines};
 use super::quote::{Kind, Span};
 
 /// A message with more is no message of a person.
@@ -33,12 +33,12 @@ pub fn read(body: &str, spans: &[Span]) -> Vec<Trailer> {
         if memchr::memchr(b':', text.as_bytes()).is_none() {
             continue;
         }
-        // A reviewer may draw a line as well; it ends a commit message only above a patch.
-        let submits = text.contains("\n+++ ") || text.contains("diff --git ");
         let mut hunks = HunkTracker::default();
-        let mut lines = text.lines().peekable();
+        let mut lines = lines(text).peekable();
         while let Some(line) = lines.next() {
-            let ends = line == "---" && submits || line.starts_with("diff --git ");
+            // A reviewer may draw a line as well; it ends a commit message only above a patch.
+            let ends = (line == "---" && (text.contains("\n+++ ") || text.contains("diff --git ")))
+                || line.starts_with("diff --git ");
             if ends || hunks.step(line) {
                 return trailers;
             }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
-use regex::{Regex, RegexSet, RegexSetBuilder, SetMatches};
+use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder, SetMatches};
 
 use super::file::{self, Capture, Patterns, Rule, RulesError};
 use super::{Class, Classification, Mail, Source};
@@ -131,6 +131,7 @@ impl PatternSet {
         Ok(Self {
             // The default cache is too small for these sets and would be rebuilt all the time.
             set: RegexSetBuilder::new(&patterns)
+                .unicode(false)
                 .dfa_size_limit(16 << 20)
                 .build()?,
             patterns: patterns.into_iter().map(Pattern::new).collect(),
@@ -155,18 +156,17 @@ impl Pattern {
 
     fn checked(text: &str) -> Result<Self, regex::Error> {
         let pattern = Self::new(text.to_owned());
-        let _ = pattern.regex.set(Some(Regex::new(text)?));
+        let _ = pattern.regex.set(Some(compile(text)?));
         Ok(pattern)
     }
 
     fn regex(&self) -> Option<&Regex> {
-        self.regex
-            .get_or_init(|| Regex::new(&self.text).ok())
-            .as_ref()
+        self.regex.get_or_init(|| compile(&self.text).ok()).as_ref()
     }
 
     fn is_match(&self, text: &str) -> bool {
-        self.regex().is_some_and(|regex| regex.is_match(text))
+        self.regex()
+            .is_some_and(|regex| regex.is_match(text.as_bytes()))
     }
 
     /// Adds the named groups of the first find, without touching what is there.
@@ -179,23 +179,29 @@ impl Pattern {
         let Some(regex) = self.regex() else {
             return;
         };
-        let found = regex.captures_iter(text).take(50).find(|found| {
-            let whole = found.get(0).map_or("", |whole| whole.as_str());
-            !except.is_some_and(|except| except.is_match(whole))
+        let found = regex.captures_iter(text.as_bytes()).take(50).find(|found| {
+            let whole = found.get(0).map_or(&b""[..], |whole| whole.as_bytes());
+            !except.is_some_and(|except| except.is_match(&String::from_utf8_lossy(whole)))
         });
         let Some(found) = found else {
             return;
         };
         for name in regex.capture_names().flatten() {
             if let Some(value) = found.name(name)
-                && !value.as_str().is_empty()
-                && value.as_str().len() <= MAX_CAPTURE
+                && !value.is_empty()
+                && value.len() <= MAX_CAPTURE
                 && !captures.contains_key(name)
             {
-                captures.insert(name.to_owned(), value.as_str().trim().to_owned());
+                let value = String::from_utf8_lossy(value.as_bytes());
+                captures.insert(name.to_owned(), value.trim().to_owned());
             }
         }
     }
+}
+
+/// Classes such as `\w` and `\b` are ASCII: what robots write is, and it keeps matching in one pass.
+fn compile(text: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(text).unicode(false).build()
 }
 
 /// Where a rule's patterns stand in the set of a field.
@@ -460,8 +466,11 @@ impl<'m, 'r> View<'m, 'r> {
     }
 
     fn matches(&self, field: Field) -> &SetMatches {
-        self.matches[field as usize]
-            .get_or_init(|| self.sets[field as usize].set.matches(self.text(field)))
+        self.matches[field as usize].get_or_init(|| {
+            self.sets[field as usize]
+                .set
+                .matches(self.text(field).as_bytes())
+        })
     }
 
     fn any(&self, field: Field, places: &Places) -> bool {
