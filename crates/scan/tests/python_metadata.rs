@@ -1,4 +1,4 @@
-//! METADATA, PKG-INFO, requires.txt and entry_points.txt.
+//! Core metadata, requirements of eggs, entry points.
 
 use proptest::prelude::*;
 use scan::python::{CoreMetadata, EntryPoint, ImportName, RequiresTxt};
@@ -146,7 +146,7 @@ proptest! {
 
     #[test]
     fn requirements_come_out_as_they_stand(requirements in proptest::collection::vec("[a-z]{1,9}(>=[0-9.]{1,4}[0-9])?", 0..9)) {
-        let lines: String = requirements.iter().map(|r| format!("Requires-Dist: {r}\n")).collect();
-        prop_assert_eq!(CoreMetadata::parse(lines.as_bytes()).requires_dist, requirements);
+        let lines: Vec<_> = requirements.iter().map(|r| format!("Requires-Dist: {r}")).collect();
+        prop_assert_eq!(CoreMetadata::parse(lines.join("\n").as_bytes()).requires_dist, requirements);
     }
 }

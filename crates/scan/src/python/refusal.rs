@@ -82,13 +82,9 @@ pub struct Limits {
     /// Bytes of a whole tar, unpacked.
     pub unpacked: u64,
     /// How many times larger than the file a tar may get, once it is past
-    /// [`Limits::RATIO_FREE`].
+    /// `ratio_from` bytes: small archives may be as repetitive as they like.
     pub ratio: u64,
-}
-
-impl Limits {
-    /// Small archives may be as repetitive as they like.
-    pub const RATIO_FREE: u64 = 64 << 20;
+    pub ratio_from: u64,
 }
 
 impl Default for Limits {
@@ -100,6 +96,7 @@ impl Default for Limits {
             member: 16 << 20,
             unpacked: 4 << 30,
             ratio: 200,
+            ratio_from: 64 << 20,
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn each_member(
         fetched
             .len()
             .saturating_mul(limits.ratio)
-            .max(Limits::RATIO_FREE),
+            .max(limits.ratio_from),
     );
     let stream = Stream::new(fetched);
     let unpacked: Box<dyn Read + '_> = match head.as_slice() {

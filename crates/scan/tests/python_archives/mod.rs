@@ -1,6 +1,7 @@
 //! Builds the archives the tests of Python distributions read.
 #![allow(
     dead_code,
+    unreachable_pub,
     clippy::unwrap_used,
     reason = "each test binary uses its own part; a test fails by panicking"
 )]
@@ -15,7 +16,7 @@ pub fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = ZipArchiveWriter::new(&mut bytes);
     for (name, content) in members {
         let (mut entry, config) = archive
-            .new_file(rawzip::EntryPath::verbatim(name.as_bytes().to_vec()))
+            .new_file(rawzip::path::EntryPath::verbatim(name.as_bytes().to_vec()))
             .compression_method(CompressionMethod::DEFLATE)
             .start()
             .unwrap();
