@@ -143,6 +143,12 @@ fn repositories_without_go_mod() {
     );
     assert_eq!(named("sub/v2.0.0", &[]), Err("no-go-mod".into()));
     assert_eq!(named_under(&[], "v1.0.0", &[]), Err("no-go-mod".into()));
+    let both = [
+        root(OWN, ""),
+        root("go.example.com/x", ""),
+        root("go.example.com/y", "sub"),
+    ];
+    assert_eq!(named_under(&both, "v1.0.0", &[]).unwrap().len(), 2);
     let own_v2 = [root("git.example.org/team/v2", "")];
     assert_eq!(named_under(&own_v2, "v2.0.0", &[]), Err("no-go-mod".into()));
 }

@@ -94,11 +94,12 @@ impl Rejection {
 /// Says what a tag names.
 ///
 /// `roots` are the import paths known to lead to the repository, its own path on
-/// its forge first. Without go.mod the module's path is the first root's.
+/// its forge among them. Without go.mod they are the module's paths.
 ///
-/// The answer holds one version, or two: a tag `v2.0.0` whose only go.mod is
-/// `v2/go.mod` is `v2.0.0` of that module and, since the top has none,
-/// `v2.0.0+incompatible` of the repository's own path as well.
+/// The answer mostly holds one version. It holds more when a repository without
+/// go.mod has several roots, and for a tag `v2.0.0` whose only go.mod is
+/// `v2/go.mod`: that is `v2.0.0` of the module there and, since the top has no
+/// go.mod, `v2.0.0+incompatible` of the repository's own path as well.
 pub fn resolve(
     roots: &[ImportRoot],
     tag: &VersionTag<'_>,
@@ -108,27 +109,31 @@ pub fn resolve(
         return Err(TagFault::NotAVersion(tag.version.to_owned()).into());
     };
     let declared = Declared::read(roots, tag, &version, files);
-    match (declared, implicit(roots, tag, &version, files)) {
-        (Ok(module), Some(bare)) => Ok(vec![module, bare]),
-        (Ok(module), None) => Ok(vec![module]),
-        (Err(_), Some(bare)) => Ok(vec![bare]),
-        (Err(rejection), None) => Err(rejection),
+    let mut named = Vec::new();
+    if files.at_prefix.is_none() && tag.prefix.is_empty() {
+        named.extend(
+            roots
+                .iter()
+                .filter_map(|root| implicit(root, tag, &version)),
+        );
     }
+    match declared {
+        Ok(module) => named.insert(0, module),
+        Err(rejection) if named.is_empty() => return Err(rejection),
+        Err(_) => {}
+    }
+    Ok(named)
 }
 
 /// The module of a repository that has no go.mod at its top.
 fn implicit(
-    roots: &[ImportRoot],
+    root: &ImportRoot,
     tag: &VersionTag<'_>,
     version: &Semver<'_>,
-    files: TaggedFiles<'_>,
 ) -> Option<ModuleVersion> {
-    if files.at_prefix.is_some() || !tag.prefix.is_empty() {
+    if !root.subdir.is_empty() || check_path(&root.path).is_err() {
         return None;
     }
-    let root = roots
-        .iter()
-        .find(|root| root.subdir.is_empty() && check_path(&root.path).is_ok())?;
     let version = match split_major(&root.path)?.1 {
         PathMajor::None if version.needs_suffix() => format!("{}+incompatible", tag.version),
         major @ (PathMajor::None | PathMajor::Dot(_)) if major.allows(version) => {
