@@ -1,1 +1,5 @@
 //! collect
+
+pub mod answer;
+pub mod distribution;
+pub mod git;

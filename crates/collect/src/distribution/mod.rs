@@ -1,0 +1,3 @@
+//! Where a repository is published, and how it declares itself.
+
+pub mod manifests;

@@ -1,0 +1,143 @@
+//! Reading blobs by id, all through one process.
+
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader,
+};
+
+use super::{
+    GitError, Limits, Local,
+    command::{complaints, failed, finish, pipe, within},
+};
+
+/// What an id leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Blob {
+    /// Its bytes.
+    Bytes(Vec<u8>),
+    /// It is larger than the limit; nothing of it was kept.
+    TooLarge {
+        /// Its size in bytes.
+        bytes: u64,
+    },
+    /// The repository does not hold it (a partial clone, or damage).
+    Missing,
+}
+
+const CAT_FILE: &str = "cat-file";
+
+/// The longest head of an answer: an id, a type and a size.
+const MAX_HEAD: u64 = 4096;
+
+impl Local {
+    /// Reads blobs and hands each over with its place in `ids`, in that order.
+    pub async fn blobs(
+        &self,
+        ids: &[&str],
+        mut take: impl FnMut(usize, Blob),
+    ) -> Result<(), GitError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        // An id with a line break in it would be two questions.
+        if ids
+            .iter()
+            .any(|id| !id.bytes().all(|byte| byte.is_ascii_hexdigit()) || id.is_empty())
+        {
+            return Err(GitError::Garbled { command: CAT_FILE });
+        }
+        let limits = *self.limits();
+        let mut git = self.git(CAT_FILE).args(["--batch"]).with_input();
+        let mut questions = ids.join("\n");
+        questions.push('\n');
+        let read = async {
+            let (mut child, complaint) = complaints(git.start()?);
+            let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+                return Err(GitError::Garbled { command: CAT_FILE });
+            };
+            // Asking and reading go on side by side: git stops listening when nobody reads. A
+            // broken pipe here shows as a missing answer there.
+            let ask = async move {
+                let _ = stdin.write_all(questions.as_bytes()).await;
+                drop(stdin);
+            };
+            let answers = async {
+                let mut from = BufReader::new(stdout);
+                let mut left = limits.total_bytes;
+                for place in 0..ids.len() {
+                    let Some(blob) = answer(&mut from, &limits, &mut left).await? else {
+                        return Ok(place);
+                    };
+                    take(place, blob);
+                }
+                Ok(ids.len())
+            };
+            let ((), answered) = tokio::join!(ask, answers);
+            let answered = answered?;
+            let (status, complaint) = finish(CAT_FILE, child, complaint).await?;
+            if !status.success() {
+                return Err(failed(CAT_FILE, &complaint));
+            }
+            if answered < ids.len() {
+                return Err(GitError::Garbled { command: CAT_FILE });
+            }
+            Ok(())
+        };
+        within(CAT_FILE, limits.time, read).await
+    }
+}
+
+/// `<id> blob <size>\n<bytes>\n`, or `<id> missing\n`; none at the end of the stream.
+async fn answer(
+    from: &mut (impl AsyncBufRead + Unpin),
+    limits: &Limits,
+    left: &mut usize,
+) -> Result<Option<Blob>, GitError> {
+    let garbled = || GitError::Garbled { command: CAT_FILE };
+    let broken = |source| pipe(CAT_FILE, source);
+    let mut head = Vec::new();
+    (&mut *from)
+        .take(MAX_HEAD)
+        .read_until(b'\n', &mut head)
+        .await
+        .map_err(broken)?;
+    if head.is_empty() {
+        return Ok(None);
+    }
+    let head = std::str::from_utf8(&head).map_err(|_| garbled())?;
+    let mut words = head.split_ascii_whitespace();
+    let (_, kind, size) = (words.next(), words.next(), words.next());
+    if kind == Some("missing") {
+        return Ok(Some(Blob::Missing));
+    }
+    let bytes: u64 = size
+        .and_then(|size| size.parse().ok())
+        .ok_or_else(garbled)?;
+    let fits = usize::try_from(bytes)
+        .ok()
+        .filter(|bytes| *bytes <= limits.blob_bytes && kind == Some("blob"));
+    let blob = match fits {
+        Some(size) => {
+            *left = left.checked_sub(size).ok_or(GitError::TooMuch {
+                command: CAT_FILE,
+                limit: limits.total_bytes,
+            })?;
+            let mut bytes = vec![0; size];
+            from.read_exact(&mut bytes).await.map_err(broken)?;
+            Blob::Bytes(bytes)
+        }
+        None => {
+            let mut rest = (&mut *from).take(bytes);
+            tokio::io::copy_buf(&mut rest, &mut tokio::io::sink())
+                .await
+                .map_err(broken)?;
+            if rest.limit() > 0 {
+                return Err(garbled());
+            }
+            Blob::TooLarge { bytes }
+        }
+    };
+    if from.read_u8().await.map_err(broken)? != b'\n' {
+        return Err(garbled());
+    }
+    Ok(Some(blob))
+}

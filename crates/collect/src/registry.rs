@@ -1,0 +1,52 @@
+//! All collectors. Adding one is its directory and one line in [`all`].
+
+use engine::Enqueue;
+use store::repositories::Repository;
+
+use crate::{collector::Registered, distribution};
+
+/// Every collector there is, in the order of their names.
+///
+/// # Panics
+/// If two have the same name: that is a mistake in this file, and every test
+/// that starts a worker finds it.
+pub fn all() -> Vec<Registered> {
+    let mut all = vec![Registered::new(distribution::manifests::Manifests)];
+    all.sort_by_key(|one| one.kind.name);
+    for pair in all.windows(2) {
+        assert_ne!(
+            pair[0].kind.name, pair[1].kind.name,
+            "two collectors have the same name"
+        );
+    }
+    all
+}
+
+/// The units that a repository brings with it. Nothing is asked of archived or
+/// vanished ones.
+pub fn of_repository(repository: &Repository) -> Vec<Enqueue> {
+    if repository.archived || repository.gone_at.is_some() {
+        return Vec::new();
+    }
+    distribution::manifests::unit(repository).into_iter().collect()
+}
+
+/// The kinds that [`of_repository`] may make, to find a repository's units.
+pub fn kinds_of_repository() -> Vec<&'static str> {
+    vec![<distribution::manifests::Manifests as crate::collector::Collector>::NAME]
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_name_is_round_and_what() {
+        for one in super::all() {
+            let name = one.kind.name;
+            assert!(
+                name.chars().all(|c| c.is_ascii_lowercase() || "/-".contains(c)),
+                "{name}"
+            );
+            assert!(!one.summary.is_empty(), "{name}");
+        }
+    }
+}
