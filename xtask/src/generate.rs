@@ -13,7 +13,10 @@ struct Generated {
 }
 
 /// To add a generated file, add a line.
-const GENERATED: &[Generated] = &[];
+const GENERATED: &[Generated] = &[Generated {
+    destination: "gleaner.example.toml",
+    command: &["config", "example"],
+}];
 
 pub(crate) fn write_all() -> anyhow::Result<()> {
     for file in GENERATED {

@@ -41,10 +41,12 @@ fn minutes(took: Duration) -> f64 {
     took.as_secs_f64() / 60.0
 }
 
-/// The top of the source tree.
+/// The top of the source tree, as cargo says it at run time: the path known to the compiler may be
+/// that of another checkout, when two share a build directory.
 pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_owned()
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let here = here.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    here.parent().unwrap_or(&here).to_owned()
 }
 
 /// `cargo` as it was called, at the top of the source tree.
