@@ -16,9 +16,5 @@ fuzz_target!(|input: &[u8]| {
     let mut file = file.get(1..).unwrap_or_default();
     if let Ok(read) = read_distribution(name, None, &mut file, &Limits::default()) {
         let _ = (read.name(), read.version(), read.import_names());
-        assert!(
-            read.bytes_read <= file.len() as u64,
-            "read more than there is"
-        );
     }
 });
