@@ -114,8 +114,6 @@ mod tests {
 
     #[test]
     fn every_help_leads_with_two_examples_that_parse() {
-        check(&command(), &mut Vec::new());
-
         fn check(command: &clap::Command, path: &mut Vec<String>) {
             path.push(command.get_name().to_owned());
             let help = command.get_before_help().map(ToString::to_string);
@@ -125,7 +123,10 @@ mod tests {
             let examples: Vec<&str> = lines.collect();
             assert!(examples.len() >= 2, "{path:?}");
             for example in examples {
-                let words = example.trim().split(' ').map(|word| word.trim_matches('\''));
+                let words = example
+                    .trim()
+                    .split(' ')
+                    .map(|word| word.trim_matches('\''));
                 let words: Vec<&str> = words.take_while(|word| *word != ">").collect();
                 assert!(
                     example.trim().starts_with(&path.join(" ")),
@@ -140,5 +141,7 @@ mod tests {
             }
             path.pop();
         }
+
+        check(&command(), &mut Vec::new());
     }
 }

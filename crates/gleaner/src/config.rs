@@ -227,7 +227,10 @@ fn find_file(overrides: &Overrides) -> Result<Option<(PathBuf, String)>> {
     if let Some(path) = named {
         return read_text(&path).map(|text| Some((path, text)));
     }
-    let usual = [Some(PathBuf::from("gleaner.toml")), data_directory::platform_config()];
+    let usual = [
+        Some(PathBuf::from("gleaner.toml")),
+        data_directory::platform_config(),
+    ];
     match usual.into_iter().flatten().find(|path| path.is_file()) {
         Some(path) => read_text(&path).map(|text| Some((path, text))),
         None => Ok(None),

@@ -27,13 +27,15 @@ pub(crate) fn locate(flag: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = non_empty("GLEANER_DATA") {
         return Ok(path.into());
     }
-    platform(&DATA).map(|base| base.join("gleaner")).ok_or_else(|| {
-        Failure::new(
-            &codes::NO_HOME,
-            "there is no place for the data: HOME is not set",
-        )
-        .hint("name a directory with `--data DIR` or GLEANER_DATA")
-    })
+    platform(&DATA)
+        .map(|base| base.join("gleaner"))
+        .ok_or_else(|| {
+            Failure::new(
+                &codes::NO_HOME,
+                "there is no place for the data: HOME is not set",
+            )
+            .hint("name a directory with `--data DIR` or GLEANER_DATA")
+        })
 }
 
 /// The configuration file of the platform; it need not exist.

@@ -17,8 +17,7 @@ pub(crate) fn start(printer: &Printer, verbose: u8, quiet: bool, long_running: b
         (false, 2) => "debug,sqlx=info",
         (false, _) => "trace",
     };
-    let filter =
-        EnvFilter::try_from_env("GLEANER_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    let filter = EnvFilter::try_from_env("GLEANER_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(BesideBars(printer.clone()));

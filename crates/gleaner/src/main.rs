@@ -7,6 +7,7 @@ mod data_directory;
 mod error;
 mod logging;
 mod printer;
+mod rounds;
 mod session;
 
 use std::process::ExitCode;
@@ -22,7 +23,12 @@ fn main() -> ExitCode {
             // Help and version are data and end well; the rest is a usage error. Neither can do
             // anything about a stream that is closed.
             let _ = error.print();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Ok }.into();
+            return if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Ok
+            }
+            .into();
         }
     };
     let session = Session::new(cli.global);

@@ -5,6 +5,7 @@
 use std::{cell::OnceCell, path::PathBuf};
 
 use db::{Clock, Db, Part};
+use engine::Engine;
 
 use crate::{
     cli::GlobalArgs,
@@ -109,5 +110,11 @@ impl Session {
             Ok(_) => Ok((db, clock)),
             Err(error) => Err(at_database(&self.database_url()?, error)),
         }
+    }
+
+    /// Opens the database and the engine on it.
+    pub(crate) async fn engine(&self) -> Result<Engine> {
+        let (db, clock) = self.open().await?;
+        Ok(Engine::new(db, clock))
     }
 }

@@ -110,7 +110,9 @@ fn rows(config: &Config) -> Vec<OriginatedSetting> {
         origin: entry.origin.to_string(),
     });
     // Tokens are listed so that one can see that they arrived, and never shown.
-    let tokens = config::environment().into_iter().filter(|(name, _)| is_token(name));
+    let tokens = config::environment()
+        .into_iter()
+        .filter(|(name, _)| is_token(name));
     let tokens = tokens.map(|(variable, _)| OriginatedSetting {
         setting: Setting {
             key: variable.clone(),

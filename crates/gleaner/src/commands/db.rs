@@ -44,13 +44,13 @@ pub(crate) struct CheckArgs {}
 pub(crate) struct SchemaArgs {}
 
 #[derive(Serialize)]
-struct Check {
+struct Verdict {
     check: String,
     ok: bool,
     detail: String,
 }
 
-impl Row for Check {
+impl Row for Verdict {
     const COLUMNS: &'static [&'static str] = &["check", "ok", "detail"];
 }
 
@@ -97,11 +97,11 @@ async fn check(session: &Session) -> Result<Exit> {
     Ok(if sound { Exit::Ok } else { Exit::Nothing })
 }
 
-async fn schema_checks(db: &Db) -> Result<Vec<Check>> {
+async fn schema_checks(db: &Db) -> Result<Vec<Verdict>> {
     let states = schema_state(db, PARTS).await?;
     let check = |state: &::db::SchemaState| {
         let verdict = state.check().map_err(Failure::from);
-        Check {
+        Verdict {
             check: format!("schema of {}", state.part),
             ok: verdict.is_ok(),
             detail: match verdict {
@@ -117,7 +117,7 @@ async fn schema_checks(db: &Db) -> Result<Vec<Check>> {
 }
 
 /// SQLite reads every page and index; PostgreSQL has its own tools for this.
-async fn sqlite_soundness(db: &Db) -> Check {
+async fn sqlite_soundness(db: &Db) -> Verdict {
     let verdicts = async {
         let mut words = Vec::new();
         for (pragma, column) in [
@@ -138,7 +138,7 @@ async fn sqlite_soundness(db: &Db) -> Check {
         Ok(words) => (false, words.join("; ")),
         Err(error) => (false, error.to_string()),
     };
-    Check {
+    Verdict {
         check: "soundness".into(),
         ok,
         detail,

@@ -141,7 +141,9 @@ async fn schema(db: &Db) -> Finding {
             return Finding::failed("schema", &error.into());
         }
     }
-    let parts = states.iter().map(|state| format!("{} at {}", state.part, state.found));
+    let parts = states
+        .iter()
+        .map(|state| format!("{} at {}", state.part, state.found));
     Finding::fine("schema", parts.collect::<Vec<_>>().join(", "))
 }
 
@@ -157,7 +159,11 @@ async fn clock(db: &Db) -> Finding {
             if Duration::from_micros(behind.unsigned_abs()) <= MOST_SKEW {
                 Finding::fine("clock", detail)
             } else {
-                Finding::wrong("clock", detail, "switch on time synchronisation (NTP) on both hosts")
+                Finding::wrong(
+                    "clock",
+                    detail,
+                    "switch on time synchronisation (NTP) on both hosts",
+                )
             }
         }
     }

@@ -35,15 +35,21 @@ pub(crate) fn run(session: &Session, args: &HealthArgs) -> Result<Exit> {
     let path = if args.ready { "/readyz" } else { "/healthz" };
     match status(address, path) {
         Ok(200) => {
-            session.printer.note(&format!("http://{address}{path} is fine"));
+            session
+                .printer
+                .note(&format!("http://{address}{path} is fine"));
             Ok(Exit::Ok)
         }
         Ok(status) => {
-            session.printer.warning(&format!("http://{address}{path} answers {status}"));
+            session
+                .printer
+                .warning(&format!("http://{address}{path} answers {status}"));
             Ok(Exit::Nothing)
         }
         Err(error) => {
-            session.printer.warning(&format!("http://{address}{path} does not answer: {error}"));
+            session
+                .printer
+                .warning(&format!("http://{address}{path} does not answer: {error}"));
             Ok(Exit::Nothing)
         }
     }
@@ -65,14 +71,16 @@ fn status(address: SocketAddr, path: &str) -> std::io::Result<u16> {
     let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
-    write!(
-        stream,
+    let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {address}\r\nUser-Agent: gleaner-health\r\nConnection: close\r\n\r\n"
-    )?;
+    );
+    stream.write_all(request.as_bytes())?;
     // "HTTP/1.1 200"
     let mut head = [0; 12];
     stream.read_exact(&mut head)?;
     let head = String::from_utf8_lossy(&head);
-    let status = head.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..)?.parse().ok());
+    let status = head
+        .strip_prefix("HTTP/1.")
+        .and_then(|rest| rest.get(2..)?.parse().ok());
     status.ok_or_else(|| std::io::Error::other("that is no web server"))
 }

@@ -74,7 +74,11 @@ fn exit_codes() -> String {
 fn errors() -> String {
     let mut text = "Error codes; `gleaner help CODE` explains one:\n".to_owned();
     for code in codes::ALL {
-        let _ = writeln!(text, "  {:22}{} ({})", code.name, code.title, code.exit as u8);
+        let _ = writeln!(
+            text,
+            "  {:22}{} ({})",
+            code.name, code.title, code.exit as u8
+        );
     }
     text
 }

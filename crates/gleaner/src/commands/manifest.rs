@@ -114,7 +114,9 @@ enum Answer {
 }
 
 fn read(path: &Path) -> Result<(String, Answer)> {
-    let shown = path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+    let shown = path
+        .to_string_lossy()
+        .replace(std::path::MAIN_SEPARATOR, "/");
     let Some(format) = manifest::recognise(&shown) else {
         return Ok((shown, Answer::Nothing(None, None)));
     };
@@ -153,10 +155,10 @@ fn walk(session: &Session, directory: &Path, files: &mut Vec<PathBuf>) {
             let hidden = entry.file_name().to_string_lossy().starts_with('.');
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && !hidden => inner.push(path),
-                Ok(kind) if kind.is_file() => {
-                    if manifest::recognise(&path.to_string_lossy()).is_some() {
-                        files.push(path);
-                    }
+                Ok(kind)
+                    if kind.is_file() && manifest::recognise(&path.to_string_lossy()).is_some() =>
+                {
+                    files.push(path);
                 }
                 _ => {}
             }

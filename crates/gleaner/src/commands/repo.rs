@@ -1,13 +1,27 @@
 //! `gleaner repo`: the repositories that are watched.
 
+mod add;
+mod find;
+mod show;
+
 use std::path::PathBuf;
 
+use ::db::{Db, DbError, transact};
 use clap::{Args, Subcommand};
+use store::repositories::{self, Filter, Repository};
+
+pub(crate) use find::find;
 
 use crate::{
+    commands::group,
     error::{Exit, Result},
+    printer::Row,
+    rounds,
     session::Session,
 };
+
+/// Rows that are read at once; lists are written as they are read.
+const PAGE: usize = 1000;
 
 /// Add, list and look at repositories
 #[derive(Debug, Subcommand)]
@@ -59,6 +73,15 @@ pub(crate) struct ListArgs {
     /// Only those of this group
     #[arg(long)]
     group: Option<String>,
+    /// Only those on this host
+    #[arg(long)]
+    host: Option<String>,
+    /// Only those with this text in owner or name
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// Only archived ones
+    #[arg(long)]
+    archived: bool,
     /// The most to list
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -100,7 +123,106 @@ pub(crate) struct ArchiveArgs {
     undo: bool,
 }
 
+impl Row for Repository {
+    const COLUMNS: &'static [&'static str] = &[
+        "id",
+        "forge",
+        "host",
+        "owner",
+        "name",
+        "url",
+        "forge_id",
+        "local",
+        "archived",
+        "default_branch",
+        "added_at",
+        "gone_at",
+    ];
+    const TABLE: &'static [&'static str] = &["id", "url", "archived", "added_at", "gone_at"];
+}
+
 pub(crate) async fn run(session: &Session, command: RepoCommand) -> Result<Exit> {
-    let _ = (session, command);
-    std::future::ready(Ok(Exit::Ok)).await
+    match command {
+        RepoCommand::Add(args) => add::add(session, args).await,
+        RepoCommand::Import(args) => add::import(session, args).await,
+        RepoCommand::List(args) => {
+            let (db, _) = session.open().await?;
+            let group = match &args.group {
+                Some(name) => Some(group::find(&db, name).await?.id),
+                None => None,
+            };
+            let filter = Filter {
+                host: args.host,
+                text: args.search,
+                archived: args.archived.then_some(true),
+                group,
+                ..Filter::default()
+            };
+            list(session, &db, filter, args.limit).await
+        }
+        RepoCommand::Show(args) => show::show(session, &args.repository).await,
+        RepoCommand::Remove(args) => remove(session, args).await,
+        RepoCommand::Archive(args) => archive(session, args).await,
+    }
+}
+
+/// Writes all repositories of a filter, page by page.
+pub(super) async fn list(
+    session: &Session,
+    db: &Db,
+    mut filter: Filter,
+    limit: Option<usize>,
+) -> Result<Exit> {
+    let mut left = limit.unwrap_or(usize::MAX);
+    let mut list = session.printer.list()?;
+    while left > 0 {
+        let page = repositories::list(db, &filter, left.min(PAGE)).await?;
+        for repository in &page.items {
+            list.push(repository)?;
+        }
+        left -= page.items.len();
+        match page.next {
+            Some(next) => filter.after = Some(next),
+            None => break,
+        }
+    }
+    list.finish()?;
+    Ok(Exit::Ok)
+}
+
+async fn remove(session: &Session, args: RemoveArgs) -> Result<Exit> {
+    let engine = session.engine().await?;
+    let found = find::all(engine.db(), &args.repositories).await?;
+    for repository in found {
+        // First the work, so that nothing writes about it while it goes.
+        rounds::stop(&engine, repository.id).await?;
+        repositories::remove(engine.db(), repository.id).await?;
+        session
+            .printer
+            .note(&format!("{} is removed", repository.url));
+    }
+    Ok(Exit::Ok)
+}
+
+async fn archive(session: &Session, args: ArchiveArgs) -> Result<Exit> {
+    let engine = session.engine().await?;
+    let found = find::all(engine.db(), &args.repositories).await?;
+    for repository in found {
+        let (id, archived) = (repository.id, !args.undo);
+        let changed: Result<bool, DbError> = transact!(engine.db(), |tx| {
+            repositories::set_archived(tx, id, archived).await
+        });
+        let changed = changed?;
+        if archived {
+            rounds::stop(&engine, id).await?;
+        } else {
+            rounds::start(&engine, &repository).await?;
+        }
+        let state = if archived { "archived" } else { "not archived" };
+        let now = if changed { "now" } else { "already" };
+        session
+            .printer
+            .note(&format!("{} is {now} {state}", repository.url));
+    }
+    Ok(Exit::Ok)
 }

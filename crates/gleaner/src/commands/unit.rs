@@ -1,9 +1,14 @@
 //! `gleaner unit`: look at work and steer it.
 
+use ::db::Timestamp;
 use clap::{Args, Subcommand};
+use engine::{Changed, Engine, Selection, State, UnitDetail, UnitFilter, UnitId, UnitView, Why};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
-    error::{Exit, Result},
+    error::{Exit, Failure, Result, codes},
+    printer::Row,
     session::Session,
 };
 
@@ -31,10 +36,10 @@ pub(crate) struct ListArgs {
     choice: ChoiceArgs,
     /// The most to list
     #[arg(long, value_name = "N", default_value_t = 100)]
-    limit: u32,
+    limit: usize,
     /// Only units with a higher number than this, to go on after a list's end
     #[arg(long, value_name = "ID")]
-    after: Option<i64>,
+    after: Option<UnitId>,
 }
 
 /// Show everything about one unit
@@ -90,16 +95,16 @@ pub(crate) struct RunArgs {
 /// Which units a list or a bulk command is about.
 #[derive(Debug, Args)]
 struct ChoiceArgs {
-    /// Only this kind, for example `license/scan`
+    /// Only this kind, for example `license/scan`; `license` means all its kinds
     #[arg(long)]
     kind: Option<String>,
     /// Only this state: waiting, ready, running, done, parked, cancelled
     #[arg(long)]
-    state: Option<String>,
+    state: Option<State>,
     /// Only units whose last error contains this text
     #[arg(long, value_name = "TEXT")]
     error: Option<String>,
-    /// Only keys that match; `*` stands for any text
+    /// Only keys that match; `*` stands for any text, `?` for one character
     #[arg(long, value_name = "PATTERN")]
     key: Option<String>,
 }
@@ -117,7 +122,302 @@ struct SelectionArgs {
     dry_run: bool,
 }
 
+impl Row for UnitView {
+    const COLUMNS: &'static [&'static str] = &[
+        "id",
+        "kind",
+        "key",
+        "state",
+        "rank",
+        "due_at",
+        "pool",
+        "upstream",
+        "attempt",
+        "strikes",
+        "partials",
+        "lost",
+        "worker",
+        "succeeded_at",
+        "error",
+    ];
+    const TABLE: &'static [&'static str] = &[
+        "id", "kind", "key", "state", "rank", "due_at", "strikes", "error",
+    ];
+}
+
+impl Row for UnitDetail {
+    const COLUMNS: &'static [&'static str] = &[
+        "id",
+        "kind",
+        "key",
+        "state",
+        "rank",
+        "due_at",
+        "pool",
+        "upstream",
+        "attempt",
+        "strikes",
+        "partials",
+        "lost",
+        "worker",
+        "succeeded_at",
+        "error",
+        "cadence_seconds",
+        "version",
+        "payload",
+        "cursor",
+        "report",
+        "requirements",
+        "runs",
+    ];
+}
+
+/// One reason why a unit is not running.
+#[derive(Serialize)]
+struct WhyNot {
+    unit: UnitId,
+    reason: String,
+    /// When it ends by itself, if it does.
+    until: Option<Timestamp>,
+    text: String,
+    /// The reason as the API has it.
+    detail: Value,
+}
+
+impl Row for WhyNot {
+    const COLUMNS: &'static [&'static str] = &["unit", "reason", "until", "text", "detail"];
+    const TABLE: &'static [&'static str] = &["unit", "reason", "until", "text"];
+}
+
+/// What a command did to units.
+#[derive(Serialize)]
+struct Steered {
+    action: &'static str,
+    #[serde(flatten)]
+    changed: Changed,
+    dry_run: bool,
+}
+
+impl Row for Steered {
+    const COLUMNS: &'static [&'static str] = &["action", "selected", "changed", "dry_run"];
+}
+
 pub(crate) async fn run(session: &Session, command: UnitCommand) -> Result<Exit> {
-    let _ = (session, command);
-    std::future::ready(Ok(Exit::Ok)).await
+    let engine = session.engine().await?;
+    match command {
+        UnitCommand::List(args) => list(session, &engine, args).await,
+        UnitCommand::Show(args) => {
+            let id = find(&engine, &args.unit).await?;
+            let unit = engine.unit(id).await?;
+            session
+                .printer
+                .record(&unit.ok_or_else(|| unknown(&args.unit))?)?;
+            Ok(Exit::Ok)
+        }
+        UnitCommand::Why(args) => why(session, &engine, &args.unit).await,
+        UnitCommand::Retry(args) => {
+            let (which, dry_run) = selection(&engine, args.selection).await?;
+            let changed = engine.retry(&which, dry_run).await?;
+            steered(session, "retry", changed, dry_run)
+        }
+        UnitCommand::Cancel(args) => {
+            let (which, dry_run) = selection(&engine, args.selection).await?;
+            let changed = engine.cancel(&which, dry_run).await?;
+            steered(session, "cancel", changed, dry_run)
+        }
+        UnitCommand::Run(args) => {
+            let (which, dry_run) = selection(&engine, args.selection).await?;
+            let changed = engine.run_now(&which, dry_run).await?;
+            steered(session, "run", changed, dry_run)
+        }
+    }
+}
+
+async fn list(session: &Session, engine: &Engine, args: ListArgs) -> Result<Exit> {
+    const PAGE: usize = 1000;
+    let ListArgs {
+        choice,
+        limit,
+        after,
+    } = args;
+    let mut filter = UnitFilter {
+        kind: choice.kind,
+        state: choice.state,
+        key: choice.key,
+        error: choice.error,
+        after: after.unwrap_or(0),
+        limit: 0,
+    };
+    let mut left = limit;
+    let mut more = false;
+    let mut list = session.printer.list()?;
+    while left > 0 && !more {
+        filter.limit = left.min(PAGE);
+        let page = engine.units(&filter).await?;
+        for unit in &page {
+            filter.after = unit.id;
+            list.push(unit)?;
+        }
+        if page.len() < filter.limit {
+            left = 0;
+        } else {
+            left -= page.len();
+            more = left == 0;
+        }
+    }
+    list.finish()?;
+    if more {
+        let last = filter.after;
+        let note = format!("the list ends at the limit of {limit}; go on with `--after {last}`");
+        session.printer.note(&note);
+    }
+    Ok(Exit::Ok)
+}
+
+async fn why(session: &Session, engine: &Engine, address: &str) -> Result<Exit> {
+    let id = find(engine, address).await?;
+    let reasons = engine.why(id).await?.ok_or_else(|| unknown(address))?;
+    let rows: Vec<WhyNot> = reasons.iter().map(|why| explain(id, why)).collect();
+    if rows.is_empty() {
+        session
+            .printer
+            .note("nothing stands in its way: it runs as soon as a worker looks");
+    }
+    session.printer.rows(&rows)?;
+    Ok(Exit::Ok)
+}
+
+/// A reason as a sentence.
+fn explain(unit: UnitId, why: &Why) -> WhyNot {
+    let mut until = None;
+    let text = match why {
+        Why::Running { worker } => match worker {
+            Some(worker) => format!("it is running, in worker {worker}"),
+            None => "it is running".to_owned(),
+        },
+        Why::Done => "it ended well and does not come back by itself".to_owned(),
+        Why::Cancelled => "it was called off; `gleaner unit retry` brings it back".to_owned(),
+        Why::Requirement { requirements, open } => {
+            let names: Vec<String> = requirements
+                .iter()
+                .take(5)
+                .map(|edge| format!("{}:{} ({})", edge.kind, edge.key, edge.child_state))
+                .collect();
+            let more = open - names.len() as i64;
+            let tail = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            format!("it waits for {}{tail}", names.join(", "))
+        }
+        Why::DueLater { due_at, rank } => {
+            until = Some(*due_at);
+            format!("its time has not come (rank {rank}); `gleaner unit run` does not wait for it")
+        }
+        Why::Parked { error, returns_at } => {
+            until = *returns_at;
+            let error = error.as_deref().unwrap_or("an unknown error");
+            format!("it was set aside after: {error}; `gleaner unit retry` gives it a fresh start")
+        }
+        Why::PoolPaused { pool, why, .. } => match why {
+            Some(why) => format!("the pool {pool} is paused: {why}"),
+            None => format!("the pool {pool} is paused; `gleaner pool resume {pool}` starts it"),
+        },
+        Why::PoolFull {
+            pool,
+            running,
+            ahead,
+        } => format!("the pool {pool} runs {running} others, and {ahead} were due before it"),
+        Why::NoWorker { kind } => format!("no worker process that is alive can run {kind}"),
+        Why::BreakerOpen {
+            upstream,
+            until: open_until,
+            error,
+        } => {
+            until = Some(*open_until);
+            let error = error.as_deref().unwrap_or("too many failures");
+            format!("{upstream} is not asked for now: {error}")
+        }
+        Why::UpstreamPaused { upstream, why } => match why {
+            Some(why) => format!("{upstream} is paused: {why}"),
+            None => format!("{upstream} is paused"),
+        },
+        other => format!("{other:?}"),
+    };
+    let detail = serde_json::to_value(why).unwrap_or(Value::Null);
+    WhyNot {
+        unit,
+        reason: detail["reason"].as_str().unwrap_or("unknown").to_owned(),
+        until,
+        text,
+        detail,
+    }
+}
+
+/// What a command is about. Naming nothing must not mean everything.
+async fn selection(engine: &Engine, args: SelectionArgs) -> Result<(Selection, bool)> {
+    let SelectionArgs {
+        units,
+        choice,
+        dry_run,
+    } = args;
+    let ChoiceArgs {
+        kind,
+        state,
+        error,
+        key,
+    } = choice;
+    let chosen = kind.is_some() || state.is_some() || error.is_some() || key.is_some();
+    if units.is_empty() && !chosen {
+        return Err(
+            Failure::new(&codes::SELECTION, "the command does not say which units")
+                .hint("name units, or choose them with --kind, --state, --error and --key"),
+        );
+    }
+    let mut ids = Vec::with_capacity(units.len());
+    for unit in &units {
+        ids.push(find(engine, unit).await?);
+    }
+    let which = Selection {
+        ids: (!ids.is_empty()).then_some(ids),
+        kind,
+        state,
+        error,
+        key,
+    };
+    Ok((which, dry_run))
+}
+
+fn steered(
+    session: &Session,
+    action: &'static str,
+    changed: Changed,
+    dry_run: bool,
+) -> Result<Exit> {
+    session.printer.record(&Steered {
+        action,
+        changed,
+        dry_run,
+    })?;
+    Ok(if changed.selected == 0 {
+        Exit::Nothing
+    } else {
+        Exit::Ok
+    })
+}
+
+async fn find(engine: &Engine, address: &str) -> Result<UnitId> {
+    if address.parse::<UnitId>().is_err() && !address.contains(':') {
+        return Err(
+            Failure::new(&codes::UNIT, format!("`{address}` names no unit"))
+                .hint("write its number, or kind:key as in `distribution/manifests:7`"),
+        );
+    }
+    engine.find(address).await?.ok_or_else(|| unknown(address))
+}
+
+fn unknown(address: &str) -> Failure {
+    Failure::new(&codes::NOT_FOUND, format!("there is no unit `{address}`"))
+        .hint("`gleaner unit list` shows what is there")
 }

@@ -1,9 +1,11 @@
 //! `gleaner upstream`: the remote services, their breakers and budgets.
 
 use clap::{Args, Subcommand};
+use engine::UpstreamView;
 
 use crate::{
-    error::{Exit, Result},
+    error::{Exit, Failure, Result, codes},
+    printer::Row,
     session::Session,
 };
 
@@ -35,7 +37,32 @@ pub(crate) struct ResetArgs {
     upstreams: Vec<String>,
 }
 
+impl Row for UpstreamView {
+    const COLUMNS: &'static [&'static str] = &[
+        "upstream",
+        "breaker",
+        "open_until",
+        "failures",
+        "succeeded_at",
+        "failed_at",
+        "last_error",
+    ];
+}
+
 pub(crate) async fn run(session: &Session, command: UpstreamCommand) -> Result<Exit> {
-    let _ = (session, command);
-    std::future::ready(Ok(Exit::Ok)).await
+    let engine = session.engine().await?;
+    match command {
+        UpstreamCommand::List(_) => session.printer.rows(&engine.upstreams().await?)?,
+        UpstreamCommand::Reset(args) => {
+            for name in &args.upstreams {
+                if !engine.reset_upstream(name).await? {
+                    let message = format!("the upstream `{name}` was never asked");
+                    return Err(Failure::new(&codes::NOT_FOUND, message)
+                        .hint("`gleaner upstream list` shows those that were"));
+                }
+                session.printer.note(&format!("{name} is asked again"));
+            }
+        }
+    }
+    Ok(Exit::Ok)
 }

@@ -1,9 +1,11 @@
 //! `gleaner worker`: the processes that work.
 
 use clap::{Args, Subcommand};
+use engine::WorkerView;
 
 use crate::{
     error::{Exit, Result},
+    printer::Row,
     session::Session,
 };
 
@@ -23,7 +25,32 @@ pub(crate) enum WorkerCommand {
   gleaner worker list --format jsonl")]
 pub(crate) struct ListArgs {}
 
+impl Row for WorkerView {
+    const COLUMNS: &'static [&'static str] = &[
+        "worker",
+        "name",
+        "host",
+        "pid",
+        "started_at",
+        "beat_at",
+        "running",
+        "kinds",
+        "release",
+    ];
+    const TABLE: &'static [&'static str] = &[
+        "worker",
+        "name",
+        "started_at",
+        "beat_at",
+        "running",
+        "release",
+    ];
+}
+
 pub(crate) async fn run(session: &Session, command: WorkerCommand) -> Result<Exit> {
-    let _ = (session, command);
-    std::future::ready(Ok(Exit::Ok)).await
+    let engine = session.engine().await?;
+    match command {
+        WorkerCommand::List(_) => session.printer.rows(&engine.workers().await?)?,
+    }
+    Ok(Exit::Ok)
 }

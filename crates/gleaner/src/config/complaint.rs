@@ -1,6 +1,6 @@
 //! What is wrong with the file, shown on its own lines with a caret.
 
-use std::{ops::Range, path::Path};
+use std::{fmt::Write as _, ops::Range, path::Path};
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
@@ -33,13 +33,17 @@ pub(super) fn failure(path: &Path, text: &str, mut complaints: Vec<Complaint>) -
         picture.push_str("\n\n");
     }
     if complaints.len() > SHOWN {
-        picture.push_str(&format!("and {} more\n", complaints.len() - SHOWN));
+        let _ = writeln!(picture, "and {} more", complaints.len() - SHOWN);
     }
     let mut failure = match complaints.first() {
         Some(first) => Failure::new(first.code, format!("{shown}: {}", first.title)),
         None => Failure::new(&crate::error::codes::CONFIG_SYNTAX, shown),
     };
-    for hint in complaints.into_iter().take(SHOWN).flat_map(|complaint| complaint.hints) {
+    for hint in complaints
+        .into_iter()
+        .take(SHOWN)
+        .flat_map(|complaint| complaint.hints)
+    {
         failure = failure.hint(hint);
     }
     failure.picture(picture)

@@ -85,7 +85,9 @@ type Item<'a> = Spanned<DeValue<'a>>;
 
 impl Reader<'_> {
     fn section(&mut self, name: &Name<'_>, value: &Item<'_>) {
-        let Some(section) = SECTIONS.iter().find(|known| known.name == name.get_ref().as_ref())
+        let Some(section) = SECTIONS
+            .iter()
+            .find(|known| known.name == name.get_ref().as_ref())
         else {
             return self.unknown_section(name, value);
         };
@@ -98,15 +100,14 @@ impl Reader<'_> {
             return self.keys(section, None, table);
         }
         for (inner, value) in table {
-            match value.get_ref().as_table() {
-                Some(table) => self.keys(section, Some(inner.get_ref()), table),
-                None => {
-                    let title = format!("`[{}]` needs a name", section.name);
-                    let example = bare_or_quoted(section.example_name.unwrap_or("NAME"));
-                    let hint = format!("write `[{}.{example}]`", section.name);
-                    self.complain(title, inner.span(), "", vec![hint]);
-                }
+            if let Some(table) = value.get_ref().as_table() {
+                self.keys(section, Some(inner.get_ref()), table);
+                continue;
             }
+            let title = format!("`[{}]` needs a name", section.name);
+            let example = bare_or_quoted(section.example_name.unwrap_or("NAME"));
+            let hint = format!("write `[{}.{example}]`", section.name);
+            self.complain(title, inner.span(), "", vec![hint]);
         }
     }
 
@@ -188,7 +189,11 @@ impl Reader<'_> {
             return;
         }
         let (major, minor) = old.refused_since();
-        let place = format!("{}:{}", self.path.display(), self.line(written.span().start));
+        let place = format!(
+            "{}:{}",
+            self.path.display(),
+            self.line(written.span().start)
+        );
         self.warnings.push(format!(
             "{place}: {instead}; version {major}.{minor} will refuse it"
         ));
@@ -270,7 +275,7 @@ impl Reader<'_> {
     }
 
     fn line(&self, offset: usize) -> usize {
-        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        before.iter().filter(|byte| **byte == b'\n').count() + 1
+        let before = self.text.get(..offset).unwrap_or(self.text);
+        before.matches('\n').count() + 1
     }
 }

@@ -78,16 +78,20 @@ impl Settings {
             (name.to_owned(), upstream(&read))
         });
         // Every round has a pool of its own name.
-        let pools = rounds.keys().copied().chain(names(config, "pool")).map(|name| {
-            let read = Reader(config, "pool", Some(name));
-            let workers = read.count("workers");
-            let workers = workers.or_else(|| rounds.get(name).map(|round| round.workers));
-            let pool = Pool {
-                workers,
-                min_start_gap: read.duration("min_start_gap"),
-            };
-            (name.to_owned(), pool)
-        });
+        let pools = rounds
+            .keys()
+            .copied()
+            .chain(names(config, "pool"))
+            .map(|name| {
+                let read = Reader(config, "pool", Some(name));
+                let workers = read.count("workers");
+                let workers = workers.or_else(|| rounds.get(name).map(|round| round.workers));
+                let pool = Pool {
+                    workers,
+                    min_start_gap: read.duration("min_start_gap"),
+                };
+                (name.to_owned(), pool)
+            });
         let (server, database, work) = (
             Reader(config, "server", None),
             Reader(config, "database", None),

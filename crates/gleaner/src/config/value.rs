@@ -1,6 +1,10 @@
 //! Values of settings: what kinds there are, how they are read and shown.
 
-use std::{fmt, net::SocketAddr, time::Duration};
+use std::{
+    fmt::{self, Write as _},
+    net::SocketAddr,
+    time::Duration,
+};
 
 use serde::{Serialize, Serializer};
 use toml::de::DeValue;
@@ -69,7 +73,10 @@ impl Kind {
                 Err(_) => Err(self.mismatch(text)),
             },
             Self::Paths => {
-                let paths = text.split(',').map(str::trim).filter(|path| !path.is_empty());
+                let paths = text
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|path| !path.is_empty());
                 Ok(Value::Paths(paths.map(str::to_owned).collect()))
             }
             _ => self.parse_text(text),
@@ -87,10 +94,16 @@ impl Kind {
                     Err(_) => Err(self.mismatch(number.as_str())),
                 }
             }
-            (Self::Duration | Self::Size, DeValue::Integer(number)) => Err(self.unitless(number.as_str())),
-            (Self::Duration | Self::Size, DeValue::Float(number)) => Err(self.unitless(number.as_str())),
+            (Self::Duration | Self::Size, DeValue::Integer(number)) => {
+                Err(self.unitless(number.as_str()))
+            }
+            (Self::Duration | Self::Size, DeValue::Float(number)) => {
+                Err(self.unitless(number.as_str()))
+            }
             (Self::Paths, DeValue::Array(items)) => {
-                let paths = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
+                let paths = items
+                    .iter()
+                    .map(|item| item.get_ref().as_str().map(str::to_owned));
                 match paths.collect() {
                     Some(paths) => Ok(Value::Paths(paths)),
                     None => Err(self.mismatch("a list that holds something else")),
@@ -189,7 +202,7 @@ impl Refusal {
                     Some(name) => format!("[{}]", bare_or_quoted(name)),
                     None => place.clone(),
                 };
-                hint.push_str(&format!(" under `{round}`"));
+                let _ = write!(hint, " under `{round}`");
             }
         }
         self
@@ -314,14 +327,18 @@ pub(crate) fn show_duration(duration: Duration) -> String {
         return "0s".to_owned();
     }
     // Weeks are read but not shown: "180d" is what people wrote.
-    let fits = DURATIONS[1..].iter().find(|(_, size)| millis.is_multiple_of(*size));
+    let fits = DURATIONS[1..]
+        .iter()
+        .find(|(_, size)| millis.is_multiple_of(*size));
     let (unit, size) = fits.unwrap_or(&("ms", 1));
     format!("{}{unit}", millis / size)
 }
 
 /// In the largest binary unit that fits without a rest.
 pub(crate) fn show_size(size: u64) -> String {
-    let fits = SIZES[..4].iter().find(|(_, unit)| size >= *unit && size.is_multiple_of(*unit));
+    let fits = SIZES[..4]
+        .iter()
+        .find(|(_, unit)| size >= *unit && size.is_multiple_of(*unit));
     let (unit, divisor) = fits.unwrap_or(&("B", 1));
     format!("{}{unit}", size / divisor)
 }
@@ -341,7 +358,16 @@ mod tests {
             assert_eq!(show_size(parse_size(text).unwrap()), text);
         }
         assert_eq!(parse_size("5 MB"), Some(5_000_000));
-        for text in ["", "d", "5", "5 parsecs", "-5s", "5é", "99999999999999999999d", "é"] {
+        for text in [
+            "",
+            "d",
+            "5",
+            "5 parsecs",
+            "-5s",
+            "5é",
+            "99999999999999999999d",
+            "é",
+        ] {
             assert_eq!(parse_duration(text), None, "{text}");
             assert_eq!(parse_size(text), None, "{text}");
         }

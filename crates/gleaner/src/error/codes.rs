@@ -154,6 +154,9 @@ codes! {
         "that is no repository address",
         "A repository is named by its address (`https://github.com/owner/name`), by \
          `host/owner/name`, by a path to a local git repository, or by its number in `repo list`.";
+    NAME = "E-INPUT-NAME", Usage,
+        "that cannot be a name",
+        "Names of groups have letters, digits, `.`, `_`, `-` and `/`, and at least one letter.";
     UNIT = "E-INPUT-UNIT", Usage,
         "that names no unit",
         "A unit is named by its number, or by kind and key: `distribution/manifests:42`. \

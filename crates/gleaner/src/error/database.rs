@@ -77,7 +77,10 @@ fn local_obstacle(path: &Path, error: &DbError) -> Option<Failure> {
 
 fn classify(error: &DbError) -> (&'static Code, Option<&'static str>) {
     match error {
-        DbError::Unreachable(_) => (&codes::DB_UNREACHABLE, Some("`gleaner doctor` looks closer")),
+        DbError::Unreachable(_) => (
+            &codes::DB_UNREACHABLE,
+            Some("`gleaner doctor` looks closer"),
+        ),
         DbError::Conflict(_) => (&codes::DB_BUSY, Some("nothing was changed: run it again")),
         DbError::Full(_) => (&codes::FULL, Some("make room, then run it again")),
         DbError::ReadOnly(_) => (
@@ -101,5 +104,14 @@ fn classify(error: &DbError) -> (&'static Code, Option<&'static str>) {
             Some("`gleaner db migrate` brings it up"),
         ),
         _ => (&codes::DB_DATA, None),
+    }
+}
+
+impl From<engine::EnqueueError> for Failure {
+    fn from(error: engine::EnqueueError) -> Self {
+        match error {
+            engine::EnqueueError::Database(error) => error.into(),
+            other => Self::new(&codes::DB_DATA, "the work cannot be enqueued").caused_by(&other),
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! `-` in a table.
 
 use std::{
-    fmt,
+    fmt::{self, Write as _},
     io::{self, Write},
     marker::PhantomData,
 };
@@ -105,7 +105,9 @@ impl<R: Row> List<R> {
 
 impl<R> fmt::Debug for List<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("List").field("count", &self.count).finish()
+        f.debug_struct("List")
+            .field("count", &self.count)
+            .finish_non_exhaustive()
     }
 }
 
@@ -117,8 +119,7 @@ pub(super) fn record<R: Row>(format: Format, row: &R, out: &mut dyn Write) -> Re
             let width = R::COLUMNS.iter().map(|name| name.len()).max().unwrap_or(0);
             let mut text = String::new();
             for (name, cell) in R::COLUMNS.iter().zip(cells(&value, R::COLUMNS)) {
-                text.push_str(&format!("{name:width$}  {cell}"));
-                text.push('\n');
+                let _ = writeln!(text, "{name:width$}  {cell}");
             }
             write_all(out, &text)
         }
@@ -294,9 +295,9 @@ mod tests {
     #[test]
     fn four_shapes_of_one_list() {
         insta::assert_snapshot!(shown(Format::Table, &things()), @r#"
-        NAME             SIZE  TAGS
+        NAME                SIZE  TAGS
         a\u{9b}31m\u{202e}  -     -
-        b, "c"           7     x, y
+        b, "c"              7     x, y
         "#);
         insta::assert_snapshot!(shown(Format::Json, &things()), @r#"
         [

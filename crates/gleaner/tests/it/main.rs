@@ -1,0 +1,12 @@
+//! The binary as its users meet it: exit code, standard output, standard error.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod bad_input;
+mod catalogue;
+mod configuration;
+mod disks;
+mod help;
+mod manifest;
+mod sandbox;
+mod units;
