@@ -268,6 +268,8 @@ async fn open_sqlite(path: &str, settings: &Settings) -> Result<Pools, DbError> 
         .busy_timeout(settings.timeout)
         // Statements are few and long-lived; the default of 100 is plenty.
         .pragma("temp_store", "memory")
+        // As PostgreSQL has it: a pattern means the letters it has.
+        .pragma("case_sensitive_like", "on")
         .pragma("cache_size", "-16000");
     options = if in_memory {
         options.in_memory(true)
