@@ -54,6 +54,8 @@ pub(crate) struct Claimed {
     pub cursor: Option<Value>,
     /// When its last run failed, if it did and nothing has gone well since.
     pub failed_at: Option<Timestamp>,
+    /// Its last run left a reason why it did not end well.
+    pub troubled: bool,
 }
 
 /// All pairs of a pool that have a ready unit, due or not.
@@ -142,7 +144,8 @@ pub(crate) async fn read_bodies(tx: &mut Tx, claimed: &mut [Claimed]) -> Result<
     let rows = tx
         .fetch_bulk(
             sql!(
-                "SELECT unit_body.unit AS unit, payload, cursor, failed_at
+                "SELECT unit_body.unit AS unit, payload, cursor, failed_at,
+                    error IS NOT NULL AS troubled
                  FROM {rows} JOIN unit_body ON unit_body.unit = r.id"
             ),
             Bulk::new().ints("id", with),
@@ -154,6 +157,7 @@ pub(crate) async fn read_bodies(tx: &mut Tx, claimed: &mut [Claimed]) -> Result<
             claimed[place].payload = json(&row, "payload")?;
             claimed[place].cursor = json(&row, "cursor")?;
             claimed[place].failed_at = row.get("failed_at")?;
+            claimed[place].troubled = row.get("troubled")?;
         }
     }
     Ok(())
@@ -205,6 +209,7 @@ fn read(row: &Row, ask: Ask<'_>) -> Result<Claimed, DbError> {
         payload: None,
         cursor: None,
         failed_at: None,
+        troubled: false,
     })
 }
 

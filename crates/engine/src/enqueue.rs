@@ -11,7 +11,8 @@
 //! | ready | stays | ready now, rank run-now, strikes forgotten |
 //! | running | marked again | marked again |
 //! | done | stays | ready now |
-//! | parked | stays | ready now, strikes forgotten |
+//! | parked after its strikes | stays | ready now, strikes forgotten |
+//! | parked for a requirement | stays | stays: requirements are not overruled |
 //! | cancelled | stays | ready now |
 //!
 //! A payload that is given replaces the one that was there in every case: it
@@ -19,7 +20,7 @@
 
 use std::collections::HashMap;
 
-use db::{Bulk, DbError, Timestamp, Transact, Tx, sql, transact};
+use db::{Bulk, DbError, Dialect, Statement, Timestamp, Transact, Tx, sql, transact};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -148,7 +149,7 @@ pub async fn enqueue_in(
     units: &[Enqueue],
     now: Timestamp,
 ) -> Result<Enqueued, EnqueueError> {
-    let placed = place(tx, units, now).await?;
+    let placed = place(tx, units, now, Purpose::Work).await?;
     let created = placed.values().filter(|unit| unit.fresh).count();
     Ok(Enqueued {
         created,
@@ -166,23 +167,38 @@ pub(crate) struct Placed {
 
 pub(crate) type Name = (&'static str, String);
 
+/// What units are placed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Somebody has news of them: those that run just now run once more.
+    Work,
+    /// Somebody waits for them: those that run just now will do, and none may
+    /// vanish before the edge to it is there.
+    Requirement,
+}
+
 pub(crate) fn place<'t>(
     tx: &'t mut Tx,
     units: &'t [Enqueue],
     now: Timestamp,
+    purpose: Purpose,
 ) -> BoxFuture<'t, Result<HashMap<Name, Placed>, EnqueueError>> {
     // Boxed because requirements enqueue units that may have requirements.
     Box::pin(async move {
         let units = once_each(units);
         let mut placed = insert(tx, &units, now).await?;
-        mark_again(tx, &units, &placed).await?;
-        let old: Vec<&Enqueue> = units
-            .iter()
-            .copied()
-            .filter(|unit| !placed.contains_key(&name(unit)))
-            .collect();
+        let old = missing(&units, &placed);
+        if purpose == Purpose::Work {
+            mark_again(tx, &old).await?;
+        }
         run_now(tx, &old, now).await?;
-        find(tx, &old, &mut placed).await?;
+        find(tx, &old, purpose, &mut placed).await?;
+        // Retention may have removed one after it stood in the way of the
+        // insert: then it is simply new.
+        let vanished = missing(&units, &placed);
+        if !vanished.is_empty() {
+            placed.extend(insert(tx, &vanished, now).await?);
+        }
         payloads(tx, &units, &placed).await?;
         let waits: Vec<(Placed, &[Requirement])> = units
             .iter()
@@ -202,6 +218,8 @@ pub(crate) fn place<'t>(
 
 /// The same unit twice in one call is one unit; the last description counts.
 fn once_each(units: &[Enqueue]) -> Vec<&Enqueue> {
+    // In one order everywhere, so that two who enqueue the same units do not
+    // wait for each other.
     let mut seen = HashMap::with_capacity(units.len());
     let mut once: Vec<&Enqueue> = Vec::with_capacity(units.len());
     for unit in units {
@@ -213,7 +231,17 @@ fn once_each(units: &[Enqueue]) -> Vec<&Enqueue> {
             }
         }
     }
+    once.sort_by(|a, b| (a.kind, &a.key).cmp(&(b.kind, &b.key)));
     once
+}
+
+/// Those that have no place yet.
+fn missing<'u>(units: &[&'u Enqueue], placed: &HashMap<Name, Placed>) -> Vec<&'u Enqueue> {
+    units
+        .iter()
+        .copied()
+        .filter(|unit| !placed.contains_key(&name(unit)))
+        .collect()
 }
 
 fn name(unit: &Enqueue) -> Name {
@@ -277,23 +305,14 @@ async fn insert(
 }
 
 /// Running units run once more.
-async fn mark_again(
-    tx: &mut Tx,
-    units: &[&Enqueue],
-    placed: &HashMap<Name, Placed>,
-) -> Result<(), DbError> {
-    let old: Vec<&Enqueue> = units
-        .iter()
-        .copied()
-        .filter(|unit| !placed.contains_key(&name(unit)))
-        .collect();
+async fn mark_again(tx: &mut Tx, old: &[&Enqueue]) -> Result<(), DbError> {
     tx.execute_bulk(
         sql!(
             "UPDATE unit SET again = TRUE FROM {rows}
              WHERE unit.kind = r.kind AND unit.key = r.key
                AND unit.state = 'running' AND NOT unit.again"
         ),
-        names(&old),
+        names(old),
     )
     .await?;
     Ok(())
@@ -310,7 +329,9 @@ async fn run_now(tx: &mut Tx, old: &[&Enqueue], now: Timestamp) -> Result<(), Db
             "UPDATE unit SET state = 'ready', rank = $1, due_at = $2, strikes = 0, partials = 0, lost = 0
              FROM {rows}
              WHERE unit.kind = r.kind AND unit.key = r.key
-               AND unit.state IN ('ready', 'done', 'parked', 'cancelled')",
+               AND unit.state IN ('ready', 'done', 'parked', 'cancelled')
+               AND NOT EXISTS (SELECT 1 FROM requirement WHERE requirement.parent = unit.id
+                               AND requirement.state = 'failed')",
             Rank::RunNow.number(),
             now
         ),
@@ -323,17 +344,19 @@ async fn run_now(tx: &mut Tx, old: &[&Enqueue], now: Timestamp) -> Result<(), Db
 async fn find(
     tx: &mut Tx,
     old: &[&Enqueue],
+    purpose: Purpose,
     placed: &mut HashMap<Name, Placed>,
 ) -> Result<(), DbError> {
-    let rows = tx
-        .fetch_bulk(
-            sql!(
-                "SELECT unit.id AS id, unit.kind AS kind, unit.key AS key
-                 FROM {rows} JOIN unit ON unit.kind = r.kind AND unit.key = r.key"
-            ),
-            names(old),
-        )
-        .await?;
+    let lock = match (purpose, tx.dialect()) {
+        // Against retention, and against nobody else.
+        (Purpose::Requirement, Dialect::Postgres) => "ORDER BY unit.id FOR KEY SHARE OF unit",
+        _ => "",
+    };
+    let text = format!(
+        "SELECT unit.id AS id, unit.kind AS kind, unit.key AS key
+         FROM {{rows}} JOIN unit ON unit.kind = r.kind AND unit.key = r.key {lock}"
+    );
+    let rows = tx.fetch_bulk(Statement::built(text), names(old)).await?;
     placed.extend(collect(old, rows, false)?);
     Ok(())
 }

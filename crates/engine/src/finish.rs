@@ -1,14 +1,18 @@
 //! The fenced end of runs, one or many, in one transaction.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    panic::AssertUnwindSafe,
+};
 
 use db::{Bulk, DbError, Statement, Timestamp, Tx, sql};
+use futures_util::FutureExt as _;
 
 use crate::{
     Kind, Outcome, RunError, UnitId,
     claim::Claimed,
     enqueue::{EnqueueError, Placed},
-    outcome::{backoff, chain},
+    outcome::{backoff, chain, panic_text},
     requirement,
     run::Ending,
     transition::{After, Before, End, after},
@@ -81,6 +85,12 @@ pub(crate) async fn finish(
     write_bodies(tx, &rows, now).await?;
     write_runs(tx, writer, &rows, now).await?;
     report_ends(tx, &rows, &kept).await?;
+    let failed: Vec<UnitId> = rows
+        .iter()
+        .filter(|(closing, _, _)| closing.result.is_err())
+        .map(|(closing, _, _)| closing.unit.id)
+        .collect();
+    requirement::unstage(tx, failed).await?;
     for (index, closing) in closings.iter().enumerate() {
         if kept.contains_key(&closing.unit.id) {
             add_requirements(tx, closing, index, now).await?;
@@ -120,7 +130,13 @@ async fn write_facts(
         if isolate {
             tx.savepoint().await?;
         }
-        match facts.write(tx).await {
+        // The writer is the collector's code: should it panic, that is its
+        // unit's strike and not the end of whoever completes the batch.
+        let written = AssertUnwindSafe(facts.write(tx))
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|panic| Err(RunError::unit(panic_text(panic.as_ref()))));
+        match written {
             Ok(()) if isolate => tx.keep().await?,
             Ok(()) => {}
             Err(RunError::Database(error)) => return Err(error.into()),
@@ -273,7 +289,7 @@ fn has_body(closing: &Closing, end: &End) -> bool {
         Ok(ending) => {
             ending.report.is_some()
                 || ending.cursor.is_some()
-                || closing.unit.failed_at.is_some()
+                || closing.unit.troubled
                 || reason(&ending.outcome).is_some()
         }
         Err(_) => !matches!(end, End::Released),

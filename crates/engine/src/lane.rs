@@ -18,7 +18,12 @@ use tokio::sync::OwnedRwLockReadGuard;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Pool, RunError, claim::Claimed, finish::Closing, outcome::Outcome, run::Run, turn::Desk,
+    Pool, RunError, UnitId,
+    claim::Claimed,
+    finish::Closing,
+    outcome::{Outcome, panic_text},
+    run::Run,
+    turn::Desk,
     worker::House,
 };
 
@@ -26,6 +31,8 @@ use crate::{
 const HOLD: Duration = Duration::from_secs(1);
 /// How long the first of a batch to end waits for others to end with it.
 const LINGER: Duration = Duration::from_millis(5);
+/// The first rest of a lane that finds nothing; each is twice as long as the one before.
+const SHORTEST_REST: Duration = Duration::from_millis(50);
 /// After `cancel`, how long a run may take to notice before it is dropped.
 const NOTICE: Duration = Duration::from_secs(2);
 
@@ -51,7 +58,7 @@ impl Lane {
             running: FuturesUnordered::new(),
             closings: Vec::new(),
             mean: None,
-            rest: Duration::from_millis(50),
+            rest: SHORTEST_REST,
         }
     }
 
@@ -71,7 +78,10 @@ impl Lane {
             }
             if idle {
                 drop(pass.take());
-                if desk.suspect_due(house.engine.clock().now()) && !house.stop.is_cancelled() {
+                if desk.suspect_due(house.engine.clock().now())
+                    && !house.stop.is_cancelled()
+                    && process.has_suspect(desk).await.unwrap_or(false)
+                {
                     self.run_suspect(desk).await;
                 }
             }
@@ -85,6 +95,10 @@ impl Lane {
                 Ok(claimed) => {
                     let got = claimed.len();
                     self.start(claimed);
+                    if self.running.is_empty() {
+                        // At rest it must not keep a suspect from running.
+                        drop(pass.take());
+                    }
                     self.pause(desk, &mut wakes, want > got).await;
                 }
                 Err(error) => {
@@ -134,10 +148,13 @@ impl Lane {
         if want == 0 && self.closings.is_empty() {
             return Ok(Vec::new());
         }
-        let ends: Vec<(i64, String, &'static str)> = self
+        let ends: Vec<(UnitId, i64, String, &'static str)> = self
             .closings
             .iter()
-            .map(|closing| (closing.unit.id, closing.unit.kind.clone(), word(closing)))
+            .map(|closing| {
+                let unit = &closing.unit;
+                (unit.id, unit.attempt, unit.kind.clone(), word(closing))
+            })
             .collect();
         let begun = Instant::now();
         let turned = self
@@ -148,8 +165,17 @@ impl Lane {
         metrics::histogram!("gleaner_claim_duration_seconds").record(begun.elapsed());
         let mut flights = self.house.flights();
         let mut tally: HashMap<(String, &'static str), u64> = HashMap::new();
-        for (id, kind, outcome) in ends {
-            flights.remove(&id);
+        if !ends.is_empty() || !turned.claimed.is_empty() {
+            self.rest = SHORTEST_REST;
+        }
+        for (id, attempt, kind, outcome) in ends {
+            // Another lane may have the unit already, under its next attempt.
+            if flights
+                .get(&id)
+                .is_some_and(|(flying, _)| *flying == attempt)
+            {
+                flights.remove(&id);
+            }
             let outcome = if turned.kept.contains(&id) {
                 outcome
             } else {
@@ -165,7 +191,6 @@ impl Lane {
             metrics::counter!("gleaner_units_finished_total", "kind" => kind, "outcome" => outcome)
                 .increment(count);
         }
-        self.rest = Duration::from_millis(50);
         Ok(turned.claimed)
     }
 
@@ -391,15 +416,6 @@ async fn supervise(
         (Ok(Err(panic)), None) => Err(RunError::unit(panic_text(panic.as_ref()))),
         (Err(_), None) => Err(RunError::unit("the run was aborted")),
     }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
-    format!("the run panicked: {text}")
 }
 
 fn log_failure(unit: &Claimed, error: &RunError) {

@@ -264,6 +264,7 @@ async fn free(tx: &mut Tx, worker: i64, now: Timestamp) -> Result<usize, DbError
             .times("over", freed.iter().map(|(_, _, after, _)| after.ended_at)),
     )
     .await?;
+    requirement::unstage(tx, freed.iter().map(|(id, ..)| *id).collect()).await?;
     // A lost run is always worth a line of history: somebody will ask.
     tx.execute_bulk(
         sql!(

@@ -162,3 +162,13 @@ pub(crate) fn backoff(count: i64) -> Duration {
     let count = u64::try_from(count.max(1)).unwrap_or(1).min(1_000);
     Duration::from_secs(120 * count * count)
 }
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    format!("the run panicked: {text}")
+}

@@ -9,6 +9,9 @@
 //! | not ended, or its unit's own strikes | stays open | stays open |
 //! | past the edge's deadline | failed: parks the parent | missed: counted |
 //!
+//! A one-off that succeeded before the stated time, and would never run again,
+//! is run once more.
+//!
 //! A failed edge is met when its child succeeds after all, and the last one so
 //! mended lets the parent go. The edges are folded by the resolver
 //! ([`crate::resolver`]), never by the run that ends.
@@ -18,8 +21,8 @@ use std::collections::HashSet;
 use db::{Bulk, DbError, Timestamp, Tx, sql};
 
 use crate::{
-    Enqueue, Requirement, UnitId,
-    enqueue::{EnqueueError, Placed, place},
+    Enqueue, Rank, Requirement, UnitId,
+    enqueue::{EnqueueError, Placed, Purpose, place},
 };
 
 /// Lets each unit wait for its requirements, enqueueing those that are not
@@ -36,7 +39,7 @@ pub(crate) async fn add(
         .iter()
         .flat_map(|(_, requirements)| requirements.iter().map(|one| one.unit.clone()))
         .collect();
-    let placed = place(tx, &children, now).await?;
+    let placed = place(tx, &children, now, Purpose::Requirement).await?;
 
     let mut edges: Vec<(Placed, Placed, &Requirement)> = Vec::with_capacity(children.len());
     for (parent, requirements) in waits {
@@ -47,6 +50,7 @@ pub(crate) async fn add(
         }
     }
     mark_required(tx, &edges).await?;
+    renew(tx, &edges, now).await?;
     insert(tx, &edges).await?;
     refuse_cycles(tx, &edges).await?;
     let parents: Vec<UnitId> = waits.iter().map(|(parent, _)| parent.id).collect();
@@ -94,6 +98,50 @@ async fn mark_required(
     tx.execute_bulk(
         sql!("UPDATE unit SET required = TRUE FROM {rows} WHERE unit.id = r.unit AND NOT unit.required"),
         Bulk::new().ints("unit", children),
+    )
+    .await?;
+    Ok(())
+}
+
+/// A done child that must succeed *since* some later time has to run for that.
+async fn renew(
+    tx: &mut Tx,
+    edges: &[(Placed, Placed, &Requirement)],
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let dated: Vec<(UnitId, Timestamp)> = edges
+        .iter()
+        .filter(|(_, child, _)| !child.fresh)
+        .filter_map(|(_, child, one)| Some((child.id, one.since?)))
+        .collect();
+    let renewed = tx
+        .execute_bulk(
+            sql!(
+                "UPDATE unit SET state = 'ready', rank = $1, due_at = $2 FROM {rows}
+                 WHERE unit.id = r.unit AND unit.state = 'done' AND unit.succeeded_at < r.since",
+                Rank::First.number(),
+                now
+            ),
+            Bulk::new()
+                .ints("unit", dated.iter().map(|(id, _)| *id))
+                .times("since", dated.iter().map(|(_, since)| *since)),
+        )
+        .await?;
+    if renewed > 0 {
+        tx.wake();
+    }
+    Ok(())
+}
+
+/// Forgets what these units were to wait for: their run did not end in waiting
+/// after all, and a later one must not wait for what this one had staged.
+pub(crate) async fn unstage(tx: &mut Tx, parents: Vec<UnitId>) -> Result<(), DbError> {
+    tx.execute_bulk(
+        sql!(
+            "DELETE FROM requirement WHERE state <> 'missed'
+               AND parent IN (SELECT r.unit FROM {rows})"
+        ),
+        Bulk::new().ints("unit", parents),
     )
     .await?;
     Ok(())

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use db::{DbError, sql, transact};
+use db::{DbError, Statement, sql, transact};
 
 use crate::{Engine, UnitId};
 
@@ -34,17 +34,32 @@ impl Engine {
             };
             let to = from.saturating_add(STEP);
             gone += transact!(self.db, |tx| {
+                // Locked first, deleted second: an edge that somebody adds
+                // meanwhile is either visible to the second statement or finds
+                // its child gone and makes it anew.
+                let text = format!(
+                    "SELECT id FROM unit WHERE id > $1 AND id <= $2
+                       AND state IN ('done', 'cancelled') AND due_at < $3 ORDER BY id {}",
+                    tx.dialect().skip_locked()
+                );
                 let old = tx
-                            .fetch_all(sql!(
-                                "DELETE FROM unit WHERE id > $1 AND id <= $2 AND state IN ('done', 'cancelled')
-                                   AND due_at < $3
-                                   AND NOT EXISTS (SELECT 1 FROM requirement WHERE requirement.child = unit.id)
-                                 RETURNING id",
-                                from,
-                                to,
-                                cut
-                            ))
-                            .await?;
+                    .fetch_all(Statement::built(text).bind(from).bind(to).bind(cut))
+                    .await?;
+                let candidates: Vec<UnitId> = old
+                    .iter()
+                    .map(|row| row.get("id"))
+                    .collect::<Result<_, _>>()?;
+                let old = tx
+                    .fetch_bulk(
+                        sql!(
+                            "DELETE FROM unit WHERE id IN (SELECT r.id FROM {rows})
+                               AND NOT EXISTS (SELECT 1 FROM requirement
+                                               WHERE requirement.child = unit.id)
+                             RETURNING id"
+                        ),
+                        db::Bulk::new().ints("id", candidates),
+                    )
+                    .await?;
                 let ids: Vec<UnitId> = old
                     .iter()
                     .map(|row| row.get("id"))
@@ -56,7 +71,7 @@ impl Engine {
                         "unit"
                     };
                     tx.execute_bulk(
-                        db::Statement::built(format!(
+                        Statement::built(format!(
                             "DELETE FROM {table} WHERE {column} IN (SELECT r.id FROM {{rows}})"
                         )),
                         db::Bulk::new().ints("id", ids.clone()),
