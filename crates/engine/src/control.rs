@@ -1,5 +1,7 @@
 //! Steering by hand: pause and resume, retry, cancel, run now; one unit or many.
 
+use std::collections::HashSet;
+
 use db::{Bulk, DbError, Statement, Tx, sql, transact};
 use futures_util::future::BoxFuture;
 
@@ -53,7 +55,8 @@ impl Engine {
     /// running one runs once more.
     pub async fn run_now(&self, which: &Selection, dry_run: bool) -> Result<Changed, DbError> {
         let action = Action {
-            applies: "unit.state <> 'waiting'",
+            applies: "unit.state <> 'waiting' AND NOT EXISTS (SELECT 1 FROM requirement
+                WHERE requirement.parent = unit.id AND requirement.state = 'failed')",
             apply: |tx, ids, now| Box::pin(run_now(tx, ids, now)),
         };
         self.act(which, action, dry_run).await
@@ -216,7 +219,7 @@ pub(crate) fn like(pattern: &str) -> String {
     escape_like(pattern).replace('*', "%").replace('?', "_")
 }
 
-fn escape_like(text: &str) -> String {
+pub(crate) fn escape_like(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         if matches!(character, '%' | '_' | '\\') {
@@ -232,41 +235,38 @@ fn bulk(ids: &[UnitId]) -> Bulk {
 }
 
 async fn retry(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64, DbError> {
-    // Those parked for a requirement: their culprits, so that they can be mended.
-    let culprits = tx
+    // Those parked for a requirement: their culprits, or the culprits' own
+    // culprits, so that they can be mended.
+    let rows = tx
         .fetch_bulk(
             sql!(
-                "SELECT DISTINCT requirement.child AS id FROM {rows}
-                 JOIN requirement ON requirement.parent = r.only AND requirement.state = 'failed'"
+                "WITH RECURSIVE suspect(id) AS (
+                    SELECT r.only FROM {rows}
+                    UNION
+                    SELECT requirement.child FROM suspect
+                    JOIN requirement ON requirement.parent = suspect.id
+                     AND requirement.state = 'failed'
+                 )
+                 SELECT id, EXISTS (SELECT 1 FROM requirement WHERE requirement.parent = suspect.id
+                                    AND requirement.state = 'failed') AS waits FROM suspect"
             ),
             bulk(ids),
         )
         .await?;
-    let mut all: Vec<UnitId> = culprits
-        .iter()
-        .map(|row| row.get("id"))
-        .collect::<Result<_, _>>()?;
-    let waits: Vec<UnitId> = tx
-        .fetch_bulk(
-            sql!(
-                "SELECT DISTINCT requirement.parent AS id FROM {rows}
-                 JOIN requirement ON requirement.parent = r.only AND requirement.state = 'failed'"
-            ),
-            bulk(ids),
-        )
-        .await?
-        .iter()
-        .map(|row| row.get("id"))
-        .collect::<Result<_, _>>()?;
-    all.extend(ids.iter().filter(|id| !waits.contains(id)));
-    let touched = ready(
-        tx,
-        &all,
-        "unit.state IN ('ready', 'parked', 'cancelled')",
-        now,
-    )
-    .await?;
-    Ok(touched + waits.len() as u64)
+    let selected: HashSet<UnitId> = ids.iter().copied().collect();
+    let (mut own, mut culprits, mut waits) = (Vec::new(), Vec::new(), 0);
+    for row in &rows {
+        let id: UnitId = row.get("id")?;
+        match (selected.contains(&id), row.get::<bool>("waits")?) {
+            (true, true) => waits += 1,
+            (true, false) => own.push(id),
+            (false, true) => {}
+            (false, false) => culprits.push(id),
+        }
+    }
+    let failed = "unit.state IN ('ready', 'parked', 'cancelled')";
+    ready(tx, &culprits, failed, now).await?;
+    Ok(waits + ready(tx, &own, failed, now).await?)
 }
 
 async fn run_now(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64, DbError> {

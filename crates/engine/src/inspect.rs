@@ -4,7 +4,11 @@ use db::{Db, DbError, Row, Statement, Timestamp, sql};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Engine, Rank, State, UnitId, claim::json, control::like};
+use crate::{
+    Engine, Rank, State, UnitId,
+    claim::json,
+    control::{escape_like, like},
+};
 
 /// One unit in a list.
 #[derive(Clone, Debug, Serialize)]
@@ -230,7 +234,7 @@ impl Engine {
             if let Some(error) = &filter.error {
                 push(
                     "unit_body.error LIKE $n ESCAPE '\\'",
-                    like(&format!("*{error}*")),
+                    format!("%{}%", escape_like(error)),
                 );
             }
         }

@@ -222,7 +222,7 @@ async fn settle(tx: &mut Tx, parents: Vec<UnitId>, now: Timestamp) -> Result<(),
     .await?;
     // Nothing open, nothing failed: it runs.
     let ready = format!(
-        "UPDATE unit SET state = 'ready', due_at = $1
+        "UPDATE unit SET state = 'ready', due_at = CASE WHEN due_at > $1 THEN due_at ELSE $1 END
          FROM {{rows}} WHERE unit.id = r.unit AND unit.state = 'waiting' AND NOT {} AND NOT {}",
         edge("open"),
         edge("failed")

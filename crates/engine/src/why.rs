@@ -118,8 +118,9 @@ impl Engine {
         }
         if unit.state == State::Ready {
             let due_now = reasons.is_empty();
-            self.pool_reasons(&unit, due_now, &mut reasons).await?;
+            // Upstreams first: what they hold back does not wait for a slot.
             self.upstream_reasons(&unit, &mut reasons).await?;
+            self.pool_reasons(&unit, due_now, &mut reasons).await?;
         }
         Ok(Some(reasons))
     }
