@@ -41,8 +41,13 @@ impl Heart {
             Ok(Ok(true)) => {
                 self.last_beat = before;
                 house.suspended.store(false, Ordering::SeqCst);
-                if let Err(error) = self.look_around(house).await {
-                    tracing::warn!(%error, "could not look after the other workers");
+                // A look that hangs must not keep us from the next beat.
+                match tokio::time::timeout(patience, self.look_around(house)).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => {
+                        tracing::warn!(%error, "could not look after the other workers");
+                    }
+                    Err(_) => tracing::warn!("looking after the other workers hangs"),
                 }
             }
             Ok(Ok(false)) => self.reborn(house).await,

@@ -28,6 +28,9 @@ use crate::{
 
 /// A survey is believed for this long while there is work.
 const SURVEY_HOLDS: Duration = Duration::from_secs(1);
+/// One that found nothing due holds for this long, unless a signal says
+/// otherwise: all idle workers of a pool then live on one query in 5 s.
+const IDLE_SURVEY_HOLDS: Duration = Duration::from_millis(4_900);
 /// A pair that looked due but gave nothing (others' kinds, rows locked) rests this long.
 const BARREN_RESTS: Duration = Duration::from_secs(1);
 
@@ -61,6 +64,9 @@ pub(crate) struct Desk {
 struct Market {
     pairs: Vec<Pair>,
     surveyed: Option<Duration>,
+    /// Whether the survey asked what is blocked and paused. It does not while
+    /// nothing is due, and must before anything that became due is claimed.
+    checked: bool,
     paused: bool,
     shares: Shares,
     barren: HashMap<(String, Rank), Duration>,
@@ -124,6 +130,20 @@ impl Desk {
 }
 
 impl Market {
+    /// Whether a survey is needed before the next claim.
+    fn is_stale(&self, now: Timestamp, monotonic: Duration) -> bool {
+        let Some(at) = self.surveyed else {
+            return true;
+        };
+        let due = self.pairs.iter().any(|pair| pair.due_at <= now);
+        let holds = if due || self.paused {
+            SURVEY_HOLDS
+        } else {
+            IDLE_SURVEY_HOLDS
+        };
+        (due && !self.checked) || monotonic.saturating_sub(at) >= holds
+    }
+
     /// Pairs that can be claimed from now.
     fn due(&self, now: Timestamp, monotonic: Duration, alone: bool) -> Vec<Pair> {
         if self.paused {
@@ -164,19 +184,15 @@ impl Process {
     ) -> Result<Turned, DbError> {
         let mut turned = Turned::default();
         self.stage_requirements(closings).await?;
-        // Twice at most: once from the shared survey, once from a fresh one.
-        for fresh in [false, true] {
-            let left = want - turned.claimed.len();
-            let plan = if left == 0 {
+        // Twice at most: when what looked due is gone, a fresh survey may know more.
+        for _ in 0..2 {
+            let plan = if want == 0 {
                 Vec::new()
             } else {
-                self.plan(desk, left, alone, fresh).await?
+                self.plan(desk, want, alone).await?
             };
             if closings.is_empty() && plan.is_empty() {
-                if left == 0 || fresh {
-                    break;
-                }
-                continue;
+                break;
             }
             let (claimed, kept) = self.write(desk, closings, &plan).await?;
             self.book(desk, &plan, &claimed);
@@ -240,15 +256,9 @@ impl Process {
         desk: &Desk,
         want: usize,
         alone: bool,
-        fresh: bool,
     ) -> Result<Vec<(Pair, usize)>, DbError> {
         let monotonic = self.clock.monotonic();
-        let stale = {
-            let market = desk.lock();
-            market
-                .surveyed
-                .is_none_or(|at| fresh || monotonic.saturating_sub(at) >= SURVEY_HOLDS)
-        };
+        let stale = desk.lock().is_stale(self.clock.now(), monotonic);
         if stale {
             self.survey(desk).await?;
         }
@@ -265,12 +275,36 @@ impl Process {
             .collect())
     }
 
+    /// Whether some unit that must run alone is due and ours to run. Asked
+    /// before all lanes are stopped for it.
+    pub(crate) async fn has_suspect(&self, desk: &Desk) -> Result<bool, DbError> {
+        for (kind, version) in &desk.kinds {
+            let row = self
+                .db
+                .fetch_optional(db::sql!(
+                    "SELECT id FROM unit WHERE state = 'ready' AND pool = $1 AND rank = $2
+                       AND due_at <= $3 AND kind = $4 AND version <= $5 LIMIT 1",
+                    &desk.pool,
+                    Rank::Alone.number(),
+                    self.clock.now(),
+                    *kind,
+                    *version
+                ))
+                .await?;
+            if row.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     pub(crate) async fn survey(&self, desk: &Desk) -> Result<(), DbError> {
         let now = self.clock.now();
         let mut pairs = claim::survey(&self.db, &desk.pool).await?;
         let mut paused = false;
+        let checked = pairs.iter().any(|pair| pair.due_at <= now);
         // An idle pool costs one query: what blocks it matters only when something is due.
-        if pairs.iter().any(|pair| pair.due_at <= now) {
+        if checked {
             let blocked = upstream::blocked(&self.db, now).await?;
             pairs.retain(|pair| !blocked.contains(&pair.upstream));
             paused = self
@@ -287,6 +321,7 @@ impl Process {
         market.barren.retain(|_, until| *until > monotonic);
         market.pairs = pairs;
         market.paused = paused;
+        market.checked = checked;
         market.surveyed = Some(monotonic);
         Ok(())
     }
