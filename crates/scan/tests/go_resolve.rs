@@ -232,6 +232,11 @@ fn known_roots_with_and_without_subdirectory() {
         named_under(&roots, "v2.0.0", &all),
         Ok(vec!["go.example.com/all/v2@v2.0.0 in \"\"".to_owned()])
     );
+    let below = [("v2", "go.example.com/all/v2")];
+    assert_eq!(
+        named_under(&roots[1..], "v2.0.0", &below),
+        Err("wrong-directory".into())
+    );
 }
 
 #[test]

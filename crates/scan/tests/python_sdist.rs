@@ -38,6 +38,7 @@ fn setuptools_tree() -> Vec<(&'static str, &'static [u8])> {
         ("sample-1.0/setup.py", b""),
         ("sample-1.0/sample/__init__.py", b""),
         ("sample-1.0/sample/core.py", b""),
+        ("sample-1.0/speed.c", b""),
         ("sample-1.0/._sample.py", b""),
         ("sample-1.0/tests/__init__.py", b""),
         ("sample-1.0/sample.egg-info/PKG-INFO", PKG_INFO),
@@ -177,6 +178,44 @@ fn declared_names_are_found_where_they_are() {
             ("s/src/twitter/common/log/__init__.py", "")
         ]),
         "twitter twitter.common twitter.common.log"
+    );
+}
+
+#[test]
+fn declared_names_may_be_installed_from_anywhere() {
+    let top = ("s/sample.egg-info/top_level.txt", "skill\n");
+    assert_eq!(
+        modules(&[
+            ("s/setup.py", ""),
+            top,
+            ("s/__init__.py", ""),
+            ("s/version.py", ""),
+            ("s/test/t.py", "")
+        ]),
+        "skill skill.version"
+    );
+    assert_eq!(
+        modules(&[
+            ("s/setup.py", ""),
+            top,
+            ("s/src/__init__.py", ""),
+            ("s/src/sub/__init__.py", "")
+        ]),
+        "skill skill.sub"
+    );
+    assert_eq!(
+        modules(&[
+            ("s/setup.py", ""),
+            top,
+            ("s/custom/skill/__init__.py", ""),
+            ("s/custom/skill/a.py", "")
+        ]),
+        "skill skill.a"
+    );
+    assert_eq!(modules(&[("s/setup.py", ""), top]), "");
+    assert_eq!(
+        modules(&[("s/setup.py", ""), top, ("s/skillmodule.c", "")]),
+        "skill"
     );
 }
 

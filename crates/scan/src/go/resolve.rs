@@ -198,6 +198,19 @@ impl<'a> Declared<'a> {
         })
     }
 
+    /// A module below `vN` whose path leaves no room for that directory.
+    fn astray(&self, tag: &VersionTag<'_>) -> Rejection {
+        self.wrong_directory(tag.prefix.to_owned(), &self.directory)
+    }
+
+    fn wrong_directory(&self, expected: String, found: &str) -> Rejection {
+        Rejection::WrongDirectory {
+            path: self.path.to_owned(),
+            expected,
+            found: found.to_owned(),
+        }
+    }
+
     fn mismatch(&self, version: &str) -> Rejection {
         Rejection::MajorMismatch {
             path: self.path.to_owned(),
@@ -218,11 +231,7 @@ impl<'a> Declared<'a> {
                     root: root.path.clone(),
                 })
             } else {
-                Err(Rejection::WrongDirectory {
-                    path: self.path.to_owned(),
-                    expected,
-                    found: tag.prefix.to_owned(),
-                })
+                Err(self.wrong_directory(expected, tag.prefix))
             };
         }
         let stem = self.stem();
@@ -290,9 +299,7 @@ fn choose<'a>(
                 lower: lower.directory,
             })
         }
-        (_, Some(Ok(lower))) if fits(&lower) && matches!(lower.major, PathMajor::Slash(_)) => {
-            Ok(lower)
-        }
+        (_, Some(Ok(lower))) if fits(&lower) && !closed(&lower) => Ok(lower),
         // A go.mod below `vN` that is not the module's own hides it from Go.
         (Some(Ok(upper)), Some(lower)) if fits(&upper) => {
             Err(lower.map_or_else(|fault| fault, |lower| lower.mismatch(tag.version)))
@@ -305,7 +312,14 @@ fn choose<'a>(
                 Err(upper.mismatch(tag.version))
             }
         }
-        (None, Some(lower)) => Err(lower?.mismatch(tag.version)),
+        (None, Some(lower)) => {
+            let lower = lower?;
+            if fits(&lower) {
+                Err(lower.astray(tag))
+            } else {
+                Err(lower.mismatch(tag.version))
+            }
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::zip_archive::{Member, Zip};
 
 pub(super) fn read(fetched: &Fetched<'_>, limits: &Limits) -> Result<Contents, ReadError> {
     let zip = Zip::open(fetched, limits)?;
-    let find = |name: &str| zip.members.iter().find(|member| member.path == name);
+    let find = |name: &str| zip.members.iter().rfind(|member| member.path == name);
     let names = [
         "PKG-INFO",
         "requires.txt",

@@ -123,7 +123,8 @@ impl rawzip::ReaderAt for &Fetched<'_> {
     }
 }
 
-/// Reads a source from its beginning to its end, without keeping it.
+/// Reads a source from its beginning to its end, without keeping it. The
+/// beginning has been read before, to see what it is.
 pub(super) struct Stream<'f, 'a> {
     fetched: &'f Fetched<'a>,
     offset: u64,
@@ -132,11 +133,11 @@ pub(super) struct Stream<'f, 'a> {
 }
 
 impl<'f, 'a> Stream<'f, 'a> {
-    pub(super) fn new(fetched: &'f Fetched<'a>) -> Self {
+    pub(super) fn new(fetched: &'f Fetched<'a>, head: Vec<u8>) -> Self {
         Stream {
             fetched,
-            offset: 0,
-            buffer: Vec::new(),
+            offset: head.len() as u64,
+            buffer: head,
             used: 0,
         }
     }

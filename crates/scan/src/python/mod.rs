@@ -25,6 +25,7 @@ mod sdist;
 pub mod simple;
 mod source;
 mod source_layout;
+mod source_tree;
 mod tar_archive;
 mod version;
 mod wheel;

@@ -3,7 +3,7 @@
 //! The listing is judged the way Python's import system would judge it after
 //! installation: by suffix and by place, without looking into any file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A dotted name and what stands behind it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,13 @@ pub fn egg_modules<'a>(members: impl IntoIterator<Item = &'a str>) -> Vec<Module
     )
 }
 
+/// Each file may name as many directories as its path is deep; no honest
+/// listing comes near this.
+const MAX_NAMESPACES: usize = 50_000;
+
+/// Nobody types a longer name; hostile archives have longer paths.
+const MAX_MODULE_NAME: usize = 512;
+
 /// The modules of files as they lie below a directory of the import path.
 pub(super) fn importable<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<Module> {
     let mut found: BTreeMap<String, ModuleKind> = BTreeMap::new();
@@ -50,17 +57,18 @@ pub(super) fn importable<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<Mo
         let known = found.entry(name).or_insert(kind);
         *known = kind.max(*known);
     }
-    let mut namespaces = Vec::new();
+    let mut namespaces: BTreeSet<String> = BTreeSet::new();
     for (name, _) in found.iter().filter(|(_, kind)| **kind != ModuleKind::Stub) {
-        let parents = name.match_indices('.').map(|(at, _)| &name[..at]);
-        // The nearest known parent has already named the ones above it.
-        for parent in parents.rev() {
-            match found.get(parent) {
-                None | Some(ModuleKind::Stub | ModuleKind::Source | ModuleKind::Extension) => {
-                    namespaces.push(parent.to_owned());
-                }
-                Some(_) => break,
+        // From below: a parent that is known has named the ones above it.
+        for (at, _) in name.rmatch_indices('.') {
+            let parent = &name[..at];
+            if found.get(parent) == Some(&ModuleKind::Package)
+                || namespaces.contains(parent)
+                || namespaces.len() >= MAX_NAMESPACES
+            {
+                break;
             }
+            namespaces.insert(parent.to_owned());
         }
     }
     for name in namespaces {
@@ -111,6 +119,9 @@ fn in_wheel(path: &str) -> Option<&str> {
 
 /// The module one file makes, if it makes one.
 fn module_of(path: &str) -> Option<(String, ModuleKind)> {
+    if path.len() > MAX_MODULE_NAME {
+        return None;
+    }
     let (directory, file) = path.rsplit_once('/').unwrap_or(("", path));
     let (stem, kind) = stem_and_kind(file)?;
     let mut parts: Vec<&str> = directory

@@ -31,7 +31,7 @@ pub(super) fn read(
 
 /// The names of all files, and the content of those that say something.
 #[derive(Default)]
-struct SourceTree {
+struct Unpacked {
     files: Vec<String>,
     read: BTreeMap<String, Vec<u8>>,
 }
@@ -54,8 +54,8 @@ fn worth_reading(path: &str) -> bool {
 /// A hostile archive could hold any number of them.
 const MAX_READ: usize = 256;
 
-fn from_tar(fetched: &Fetched<'_>, limits: &Limits) -> Result<SourceTree, ReadError> {
-    let mut tree = SourceTree::default();
+fn from_tar(fetched: &Fetched<'_>, limits: &Limits) -> Result<Unpacked, ReadError> {
+    let mut tree = Unpacked::default();
     tar_archive::each_member(fetched, limits, |path, content| {
         if worth_reading(&path) && tree.read.len() < MAX_READ {
             let bytes = tar_archive::read_member(&path, content, limits)?;
@@ -67,7 +67,7 @@ fn from_tar(fetched: &Fetched<'_>, limits: &Limits) -> Result<SourceTree, ReadEr
     Ok(tree)
 }
 
-fn from_zip(fetched: &Fetched<'_>, limits: &Limits) -> Result<SourceTree, ReadError> {
+fn from_zip(fetched: &Fetched<'_>, limits: &Limits) -> Result<Unpacked, ReadError> {
     let zip = Zip::open(fetched, limits)?;
     let wanted: Vec<&Member> = zip
         .members
@@ -81,10 +81,10 @@ fn from_zip(fetched: &Fetched<'_>, limits: &Limits) -> Result<SourceTree, ReadEr
         read.insert(member.path.clone(), zip.read(member)?);
     }
     let files = zip.members.into_iter().map(|member| member.path).collect();
-    Ok(SourceTree { files, read })
+    Ok(Unpacked { files, read })
 }
 
-impl SourceTree {
+impl Unpacked {
     fn contents(self, filename: &Filename) -> Contents {
         let root = self.root();
         let egg_info = self.egg_info(filename);

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use super::modules::{Module, ModuleKind, importable, is_identifier};
+use super::modules::{Module, ModuleKind, is_identifier};
+use super::source_tree::SourceTree;
 
 /// What is known about a source tree besides its files.
 pub(super) struct Layout<'a> {
@@ -28,253 +29,210 @@ pub(super) struct Layout<'a> {
 
 /// The modules of a source tree, from the paths of its files.
 pub(super) fn source_modules(files: &[&str], layout: &Layout<'_>) -> Vec<Module> {
-    // Cython's files become native modules of the same name.
-    let files: Vec<String> = files
-        .iter()
-        .map(|path| {
-            path.strip_suffix(".pyx")
-                .map_or_else(|| (*path).to_owned(), |stem| format!("{stem}.so"))
-        })
-        .collect();
-    let all = files.iter().map(String::as_str);
-    let tree = Tree {
-        directories: all
-            .clone()
-            .filter_map(|path| path.split_once('/'))
-            .map(|(top, _)| top)
-            .collect(),
-        files: all.filter(|path| is_code(path)).collect(),
-    };
+    let tree = SourceTree::new(files);
     let found = match (layout.native, layout.declared) {
-        (Some(native), []) => tree.around(native, layout),
-        (_, []) => tree.guessed(layout),
-        (_, declared) => tree.named(declared, layout, true),
+        (Some(native), []) => around(&tree, native, layout),
+        (_, []) => guessed(&tree, layout),
+        (_, declared) => {
+            let mut found = named(&tree, declared, layout);
+            found.extend(elsewhere(&tree, declared, &found));
+            found
+        }
     };
     merged(found)
 }
 
-struct Tree<'a> {
-    /// Files that can become modules.
-    files: Vec<&'a str>,
-    /// The topmost directories, whatever is in them.
-    directories: BTreeSet<&'a str>,
+/// The modules below the given top-level names.
+fn named(tree: &SourceTree, names: &[String], layout: &Layout<'_>) -> Vec<Module> {
+    let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    // A name below another one is part of it.
+    let covered = |name: &str| {
+        name.match_indices('.')
+            .any(|(at, _)| names.contains(&name[..at]))
+    };
+    let tops = names.iter().filter(|name| !covered(name));
+    let modules = |name: &&str| Some(tree.modules_of(root_of(tree, name, layout)?, name));
+    tops.filter_map(modules).flatten().collect()
 }
 
-impl Tree<'_> {
-    /// The modules below the given top-level names. With `insist`, a name that
-    /// has no file yet counts all the same, since it will be built; a directory
-    /// of that name without a module in it shows that it will not.
-    fn named(&self, names: &[String], layout: &Layout<'_>, insist: bool) -> Vec<Module> {
-        let mut found = Vec::new();
-        for name in names {
-            let here = self
-                .root_of(name, layout)
-                .map(|root| self.below(root, name))
-                .unwrap_or_default();
-            let built = !self.directories.contains(name.as_str())
-                && name != "__init__"
-                && name.split('.').all(is_identifier);
-            if here.is_empty() && insist && built {
-                found.push(Module {
-                    name: name.clone(),
-                    kind: ModuleKind::Extension,
-                });
-            }
-            found.extend(here);
-        }
-        found
-    }
-
-    /// A native module and the Python package it is part of, if there is one.
-    fn around(&self, native: &str, layout: &Layout<'_>) -> Vec<Module> {
-        let top = native.split('.').next().unwrap_or(native).to_owned();
-        let mut names = layout.packages.to_vec();
-        names.push(top.clone());
-        let mut found = self.named(&names, layout, false);
-        let has_package = found.iter().any(|module| module.name == top);
-        // Beside a package of its own name, the native module moves into it.
-        let native = if has_package && native == top {
-            format!("{top}.{top}")
-        } else {
-            native.to_owned()
-        };
-        found.extend(native_module(&native));
-        found
-    }
-
-    fn guessed(&self, layout: &Layout<'_>) -> Vec<Module> {
-        let own = layout.project.replace('-', "_");
-        let mut names = layout.packages.to_vec();
-        if names.is_empty() && layout.roots.is_empty() && layout.own_name_only {
-            names.push(own.clone());
-        }
-        let named = self.named(&names, layout, false);
-        if !named.is_empty() {
-            return named;
-        }
-        let roots = layout.roots.iter().map(String::as_str).chain(["src"]);
-        for root in roots {
-            let found = self.in_root(root);
-            if !found.is_empty() {
-                return found;
-            }
-        }
-        let found = self.flat(&own);
-        if found.is_empty() {
-            self.topmost()
-        } else {
-            found
+/// Declared names that are not where names usually are: in a directory of their
+/// own choice, spread over the project's top or `src` itself, or yet to be built.
+fn elsewhere(tree: &SourceTree, declared: &[String], found: &[Module]) -> Vec<Module> {
+    let known: BTreeSet<&str> = found.iter().map(|module| module.name.as_str()).collect();
+    let missing = |name: &&String| {
+        !known.contains(name.as_str()) && *name != "__init__" && name.split('.').all(is_identifier)
+    };
+    let missing: Vec<&String> = declared.iter().filter(missing).take(MAX_MISSING).collect();
+    let mut modules = Vec::new();
+    for name in &missing {
+        if let Some(root) = tree.parent_of_package(name) {
+            modules.extend(tree.modules_of(root, name));
+        } else if let ([_], Some(root)) = (
+            declared,
+            ["src", ""].iter().find(|root| tree.has_init(root)),
+        ) {
+            modules.extend(grafted(tree, root, name));
+        } else if tree.has_native_source() && !tree.has_directory(name) {
+            modules.push(Module {
+                name: (*name).clone(),
+                kind: ModuleKind::Extension,
+            });
         }
     }
+    modules
+}
 
-    /// All of a directory that holds nothing but what will be installed.
-    fn in_root(&self, root: &str) -> Vec<Module> {
-        let prefix = format!("{root}/");
+/// Each one is a walk through all files.
+const MAX_MISSING: usize = 32;
+
+/// The modules of a directory that is installed under another name.
+fn grafted(tree: &SourceTree, root: &str, name: &str) -> Vec<Module> {
+    let installed = |module: &Module| {
+        let top = module.name.split('.').next().unwrap_or_default();
+        !root.is_empty() || !(is_aside(top) || is_script(top))
+    };
+    let below = tree.modules_in(root).into_iter().filter(installed);
+    let below = below.map(|module| Module {
+        name: format!("{name}.{}", module.name),
+        kind: module.kind,
+    });
+    let package = Module {
+        name: name.to_owned(),
+        kind: ModuleKind::Package,
+    };
+    std::iter::once(package).chain(below).collect()
+}
+
+/// A native module and the Python package it is part of, if there is one.
+fn around(tree: &SourceTree, native: &str, layout: &Layout<'_>) -> Vec<Module> {
+    let top = native.split('.').next().unwrap_or(native).to_owned();
+    let mut names = layout.packages.to_vec();
+    names.push(top.clone());
+    let mut found = named(tree, &names, layout);
+    let has_package = found.iter().any(|module| module.name == top);
+    // Beside a package of its own name, the native module moves into it.
+    let native = if has_package && native == top {
+        format!("{top}.{top}")
+    } else {
+        native.to_owned()
+    };
+    found.extend(native_module(&native));
+    found
+}
+
+fn guessed(tree: &SourceTree, layout: &Layout<'_>) -> Vec<Module> {
+    let own = layout.project.replace('-', "_");
+    let mut names = layout.packages.to_vec();
+    if names.is_empty() && layout.roots.is_empty() && layout.own_name_only {
+        names.push(own.clone());
+    }
+    let found = named(tree, &names, layout);
+    if !found.is_empty() {
+        return found;
+    }
+    for root in layout.roots.iter().map(String::as_str).chain(["src"]) {
         // `src/__init__.py` makes `src` itself a package.
-        if self.files.iter().any(|path| {
-            path.strip_prefix(&prefix)
-                .is_some_and(|rest| rest == "__init__.py")
-        }) {
-            return Vec::new();
+        if tree.has_init(root) {
+            continue;
         }
-        let below = importable(
-            self.files
-                .iter()
-                .filter_map(|path| path.strip_prefix(&prefix)),
-        );
-        below
-            .into_iter()
-            .filter(|module| module.kind != ModuleKind::Stub)
-            .collect()
+        let found = tree.modules_in(root);
+        if !found.is_empty() {
+            return found;
+        }
     }
-
-    /// Packages, else modules, beside `setup.py`.
-    fn flat(&self, own: &str) -> Vec<Module> {
-        let tops: BTreeSet<&str> = self
-            .files
-            .iter()
-            .filter_map(|path| path.split_once('/'))
-            .map(|(top, _)| top)
-            .collect();
-        let has_init = |top: &str| {
-            let init = format!("{top}/__init__.");
-            self.files.iter().any(|path| path.starts_with(&init))
-        };
-        let wanted = |top: &&&str| **top == own || !is_aside(top);
-        let mut names: Vec<&str> = tops
-            .iter()
-            .filter(wanted)
-            .filter(|top| has_init(top))
-            .copied()
-            .collect();
-        let modules = self.files.iter().filter(|path| !path.contains('/'));
-        let stems = modules
-            .filter_map(|path| path.split_once('.'))
-            .map(|(stem, _)| stem);
-        let beside: BTreeSet<&str> = stems
-            .filter(|stem| *stem == own || !is_script(stem))
-            .collect();
-        if names.is_empty() {
-            names.extend(beside);
-        } else if beside.contains(own) && !names.contains(&own) {
-            names.push(own);
-        }
-        names.iter().flat_map(|name| self.below("", name)).collect()
-    }
-
-    /// The topmost directories with Python files, each as a package.
-    fn topmost(&self) -> Vec<Module> {
-        let directories: BTreeSet<&str> = self
-            .files
-            .iter()
-            .filter_map(|path| path.rsplit_once('/'))
-            .map(|(directory, _)| directory)
-            .collect();
-        let above = |directory: &str| {
-            directory
-                .match_indices('/')
-                .any(|(at, _)| directories.contains(&directory[..at]))
-        };
-        let mut found = Vec::new();
-        for directory in directories.iter().filter(|directory| !above(directory)) {
-            if directory.split('/').any(is_aside) {
-                continue;
-            }
-            let (root, name) = directory.rsplit_once('/').unwrap_or(("", directory));
-            found.extend(self.below(root, name));
-        }
+    let found = flat(tree, &own);
+    if found.is_empty() {
+        topmost(tree)
+    } else {
         found
-    }
-
-    /// The directory that holds a top-level name: one with a proper module of
-    /// that name, else one with anything of that name.
-    fn root_of<'l>(&self, name: &str, layout: &Layout<'l>) -> Option<&'l str> {
-        let path = name.replace('.', "/");
-        let roots = || {
-            layout
-                .roots
-                .iter()
-                .map(String::as_str)
-                .chain(["", "src", "lib", "python"])
-        };
-        let start = |root: &str| {
-            if root.is_empty() {
-                path.clone()
-            } else {
-                format!("{root}/{path}")
-            }
-        };
-        let proper = |root: &&str| {
-            let start = start(root);
-            let ends = [".py", "/__init__.py", "/__init__.pyc", "/__init__.so"];
-            self.any(|file| {
-                file.strip_prefix(&start)
-                    .is_some_and(|rest| ends.contains(&rest))
-            })
-        };
-        let vague = |root: &&str| {
-            let start = start(root);
-            self.any(|file| {
-                file.strip_prefix(&start)
-                    .is_some_and(|rest| rest.starts_with(['/', '.']))
-            })
-        };
-        roots().find(proper).or_else(|| roots().find(vague))
-    }
-
-    fn any(&self, wanted: impl Fn(&str) -> bool) -> bool {
-        self.files.iter().any(|file| wanted(file))
-    }
-
-    /// Modules of the import path `root` that begin with `name`.
-    fn below(&self, root: &str, name: &str) -> Vec<Module> {
-        let prefix = if root.is_empty() {
-            String::new()
-        } else {
-            format!("{root}/")
-        };
-        let start = name.replace('.', "/");
-        let wanted = |path: &&str| {
-            path.strip_prefix(&start)
-                .is_some_and(|rest| rest.starts_with(['/', '.']))
-        };
-        let files = self
-            .files
-            .iter()
-            .filter_map(|path| path.strip_prefix(&prefix))
-            .filter(wanted);
-        importable(files)
-            .into_iter()
-            .filter(|module| module.kind != ModuleKind::Stub)
-            .collect()
     }
 }
 
-/// Only what can become a module is looked at; trees are mostly something else.
-fn is_code(path: &str) -> bool {
-    [".py", ".pyi", ".so", ".pyd", ".pyc"]
+/// Packages, else modules, beside `setup.py`.
+fn flat(tree: &SourceTree, own: &str) -> Vec<Module> {
+    let tops: BTreeSet<&str> = tree
+        .code()
+        .filter_map(|path| path.split_once('/'))
+        .map(|(top, _)| top)
+        .collect();
+    let package = |top: &&str| {
+        let wanted = *top == own || !is_aside(top);
+        wanted && !tree.starting(&format!("{top}/__init__.")).is_empty()
+    };
+    let mut names: Vec<&str> = tops.into_iter().filter(package).collect();
+    let stems = tree
+        .code()
+        .filter(|path| !path.contains('/'))
+        .filter_map(|path| path.split_once('.'));
+    let beside: BTreeSet<&str> = stems
+        .map(|(stem, _)| stem)
+        .filter(|stem| *stem == own || !is_script(stem))
+        .collect();
+    if names.is_empty() {
+        names.extend(beside);
+    } else if beside.contains(own) && !names.contains(&own) {
+        names.push(own);
+    }
+    names
         .iter()
-        .any(|suffix| path.ends_with(suffix))
+        .flat_map(|name| tree.modules_of("", name))
+        .collect()
+}
+
+/// The topmost directories with Python files, each as a package.
+fn topmost(tree: &SourceTree) -> Vec<Module> {
+    let directories: BTreeSet<&str> = tree
+        .code()
+        .filter_map(|path| path.rsplit_once('/'))
+        .map(|(directory, _)| directory)
+        .collect();
+    let above = |directory: &str| {
+        directory
+            .match_indices('/')
+            .any(|(at, _)| directories.contains(&directory[..at]))
+    };
+    let mut found = Vec::new();
+    for directory in directories.iter().filter(|directory| !above(directory)) {
+        if directory.split('/').any(is_aside) {
+            continue;
+        }
+        let (root, name) = directory.rsplit_once('/').unwrap_or(("", directory));
+        found.extend(tree.modules_of(root, name));
+    }
+    found
+}
+
+/// The directory that holds a top-level name: one with a proper module of that
+/// name, else one with anything of that name.
+fn root_of<'l>(tree: &SourceTree, name: &str, layout: &Layout<'l>) -> Option<&'l str> {
+    let path = name.replace('.', "/");
+    let roots = || {
+        layout
+            .roots
+            .iter()
+            .map(String::as_str)
+            .chain(["", "src", "lib", "python"])
+    };
+    let start = |root: &str| {
+        if root.is_empty() {
+            path.clone()
+        } else {
+            format!("{root}/{path}")
+        }
+    };
+    let proper = |root: &&str| {
+        let start = start(root);
+        let ends = [".py", "/__init__.py", "/__init__.pyc", "/__init__.so"];
+        ends.iter()
+            .any(|end| tree.has_file(&format!("{start}{end}")))
+    };
+    let vague = |root: &&str| {
+        let start = start(root);
+        ["/", "."]
+            .iter()
+            .any(|next| !tree.starting(&format!("{start}{next}")).is_empty())
+    };
+    roots().find(proper).or_else(|| roots().find(vague))
 }
 
 /// A dotted name with the packages above it.

@@ -28,7 +28,7 @@ pub(super) fn each_member(
             .saturating_mul(limits.ratio)
             .max(limits.ratio_from),
     );
-    let stream = Stream::new(fetched);
+    let stream = Stream::new(fetched, head.clone());
     let unpacked: Box<dyn Read + '_> = match head.as_slice() {
         [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(stream)),
         [b'B', b'Z', b'h', ..] => Box::new(bzip2::read::MultiBzDecoder::new(stream)),

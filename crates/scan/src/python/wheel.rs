@@ -22,7 +22,8 @@ pub(super) fn read(
     let directory = metadata_directory(&zip, filename).ok_or(Refusal::NoMetadata)?;
     let find = |name: &str| {
         let path = format!("{directory}/{name}");
-        zip.members.iter().find(|member| member.path == path)
+        // Of members with one name, Python takes the last.
+        zip.members.iter().rfind(|member| member.path == path)
     };
     let metadata = find("METADATA").ok_or(Refusal::NoMetadata)?;
     let others = [find("entry_points.txt"), find("top_level.txt")];
