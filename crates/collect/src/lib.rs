@@ -1,5 +1,12 @@
-//! collect
+//! Collectors: they ask the outside, hand bytes to `scan`, and commit facts
+//! through the engine.
+//!
+//! [`collector`] says what one is, [`registry`] lists them all; each round has
+//! its directory. [`git`] is the one door to repositories, [`answer`] the three
+//! values that asking can have.
 
 pub mod answer;
+pub mod collector;
 pub mod distribution;
 pub mod git;
+pub mod registry;

@@ -28,7 +28,9 @@ pub fn of_repository(repository: &Repository) -> Vec<Enqueue> {
     if repository.archived || repository.gone_at.is_some() {
         return Vec::new();
     }
-    distribution::manifests::unit(repository).into_iter().collect()
+    distribution::manifests::unit(repository)
+        .into_iter()
+        .collect()
 }
 
 /// The kinds that [`of_repository`] may make, to find a repository's units.
@@ -43,7 +45,8 @@ mod tests {
         for one in super::all() {
             let name = one.kind.name;
             assert!(
-                name.chars().all(|c| c.is_ascii_lowercase() || "/-".contains(c)),
+                name.chars()
+                    .all(|c| c.is_ascii_lowercase() || "/-".contains(c)),
                 "{name}"
             );
             assert!(!one.summary.is_empty(), "{name}");
