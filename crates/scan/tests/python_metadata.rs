@@ -95,6 +95,12 @@ fn the_first_line_that_is_no_header_ends_them() {
 }
 
 #[test]
+fn no_value_holds_a_nul() {
+    let metadata = CoreMetadata::parse(b"Name: a\0b\nSummary: \0\n");
+    assert_eq!(metadata.name.as_deref(), Some("a\u{fffd}b"));
+}
+
+#[test]
 fn sections_of_requires_txt_become_markers() {
     let file = RequiresTxt::parse(
         b"six\n# a comment\n\n[:python_version < '3']\nfutures>=3\n\n[test]\npytest\nbackport; os_name == 'nt'\nlocal @ file:///a;b\n\n[test:os_name == 'posix']\nforked\n",

@@ -386,6 +386,22 @@ fn bombs_are_stopped_early() {
 }
 
 #[test]
+fn a_tree_of_very_many_packages_is_read() {
+    let names: Vec<String> = (0..20_000).map(|n| format!("s/d{n}/__init__.py")).collect();
+    let declared: String = (0..20_000)
+        .map(|n| format!("d{n}\nm{n}\n"))
+        .collect::<Vec<_>>()
+        .concat();
+    let mut members: Vec<(&str, &[u8])> =
+        names.iter().map(|name| (name.as_str(), &b""[..])).collect();
+    let flat = read("sample-1.0.tar.gz", &tar_gz(&members)).unwrap();
+    assert_eq!(flat.importable().count(), 20_000);
+    members.push(("s/sample.egg-info/top_level.txt", declared.as_bytes()));
+    let listed = read("sample-1.0.tar.gz", &tar_gz(&members)).unwrap();
+    assert!(listed.importable().count() >= 5_000);
+}
+
+#[test]
 fn a_source_elsewhere_is_asked_for_at_once() {
     let bytes = tar_gz(&setuptools_tree());
     let mut partial = PartialFile::new(bytes.len() as u64);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use python_archives::{noise, zip};
 use scan::python::{
     Distribution, Limits, PartialFile, RangeSource, ReadError, Refusal, SourceError, Warning,
-    read_distribution,
+    read_distribution, read_listing, wheel_modules,
 };
 
 const NAME: &str = "sample_project-1.2.0-py3-none-any.whl";
@@ -139,6 +139,19 @@ fn a_file_elsewhere_is_read_range_by_range() {
     };
     assert_eq!(found, read(NAME, &bytes).unwrap());
     assert!(rounds <= 3, "{rounds} rounds");
+}
+
+#[test]
+fn a_listing_alone_costs_less() {
+    let bytes = large_wheel();
+    let listing = read_listing(&mut bytes.as_slice(), &Limits::default()).unwrap();
+    let found = read(NAME, &bytes).unwrap();
+    assert_eq!(listing.names, found.listing);
+    assert!(listing.bytes_read <= found.bytes_read);
+    assert_eq!(
+        wheel_modules(listing.names.iter().map(String::as_str)),
+        found.modules
+    );
 }
 
 /// A connection that breaks.

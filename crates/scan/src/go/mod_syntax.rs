@@ -204,7 +204,12 @@ fn comment_text(above: &[&str], suffix: Option<&str>) -> String {
         .copied()
         .chain(suffix)
         .filter_map(|comment| comment.strip_prefix("//"));
-    lines.map(str::trim).collect::<Vec<_>>().join("\n")
+    // Databases hold no NUL, and a comment may contain anything.
+    lines
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join("\n")
+        .replace('\0', "\u{fffd}")
 }
 
 fn owned(words: &[&str]) -> Vec<String> {

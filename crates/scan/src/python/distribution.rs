@@ -8,6 +8,7 @@ use super::modules::{Module, ModuleKind, top_imports};
 use super::refusal::{Limits, ReadError, Refusal};
 use super::requirement::{Requirement, RequirementFault};
 use super::source::RangeSource;
+use super::zip_archive::Zip;
 use super::{egg, sdist, wheel};
 
 /// Bumped when the same bytes give another [`Distribution`].
@@ -68,6 +69,33 @@ pub fn read_distribution(
         FileKind::Installer(_) => return Err(unknown().into()),
     };
     Ok(contents.judged(parsed, fetched.bytes_read()))
+}
+
+/// The names of a wheel's members, without reading any of them: for wheels whose
+/// metadata were fetched as a file of their own. [`wheel_modules`] and
+/// [`CoreMetadata::parse`] give the rest.
+///
+/// [`wheel_modules`]: super::wheel_modules
+pub fn read_listing(source: &mut dyn RangeSource, limits: &Limits) -> Result<Listing, ReadError> {
+    let fetched = Fetched::new(source);
+    let zip = Zip::open(&fetched, limits)?;
+    let names = zip
+        .members
+        .iter()
+        .map(|member| member.path.clone())
+        .collect();
+    Ok(Listing {
+        names,
+        bytes_read: fetched.bytes_read(),
+    })
+}
+
+/// The members of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    pub names: Vec<String>,
+    /// How much of the file was asked for.
+    pub bytes_read: u64,
 }
 
 impl Distribution {
@@ -173,7 +201,7 @@ fn disagreements(metadata: &CoreMetadata, filename: &Filename) -> Vec<Warning> {
 
 /// The names in a `top_level.txt`.
 pub(super) fn top_level(bytes: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(bytes);
+    let text = String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}");
     // Some tools write nested names, with either separator.
     let names = text
         .lines()

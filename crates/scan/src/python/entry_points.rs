@@ -12,7 +12,7 @@ pub struct EntryPoint {
 impl EntryPoint {
     /// All entry points of a file; lines that are none are passed over.
     pub fn parse_all(bytes: &[u8]) -> Vec<EntryPoint> {
-        let text = String::from_utf8_lossy(bytes);
+        let text = String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}");
         let mut group: Option<&str> = None;
         let mut found = Vec::new();
         for line in text.lines().map(str::trim) {

@@ -44,7 +44,8 @@ pub struct ImportName {
 impl CoreMetadata {
     /// Reads any bytes; what cannot be understood is simply not there.
     pub fn parse(bytes: &[u8]) -> CoreMetadata {
-        let text = String::from_utf8_lossy(bytes);
+        // Databases hold no NUL.
+        let text = String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}");
         let mut metadata = CoreMetadata::default();
         for (field, value) in Headers::new(text.trim_start_matches('\u{feff}')) {
             metadata.take(&field.to_ascii_lowercase(), value);

@@ -31,7 +31,9 @@ mod version;
 mod wheel;
 mod zip_archive;
 
-pub use distribution::{Distribution, EXTRACTOR_VERSION, Warning, read_distribution};
+pub use distribution::{
+    Distribution, EXTRACTOR_VERSION, Listing, Warning, read_distribution, read_listing,
+};
 pub use entry_points::EntryPoint;
 pub use filename::{FileKind, Filename, SdistFormat, WheelTags};
 pub use metadata::{CoreMetadata, ImportName};

@@ -29,7 +29,7 @@ pub enum Refusal {
     Damaged(String),
     #[error("the archive has more than {0} members")]
     TooManyMembers(usize),
-    #[error("the archive's directory takes more than {0} bytes")]
+    #[error("the archive's list of members takes more than {0} bytes")]
     DirectoryTooLarge(u64),
     #[error("a member's name is longer than {0} bytes")]
     NameTooLong(usize),
@@ -73,7 +73,7 @@ impl Refusal {
 pub struct Limits {
     /// Members of one archive.
     pub members: usize,
-    /// Bytes of a zip's central directory.
+    /// Bytes of a zip's central directory, or of all names in a tar.
     pub directory: u64,
     /// Bytes of one member's name.
     pub name: usize,

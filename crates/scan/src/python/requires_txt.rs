@@ -13,7 +13,7 @@ pub struct RequiresTxt {
 
 impl RequiresTxt {
     pub fn parse(bytes: &[u8]) -> RequiresTxt {
-        let text = String::from_utf8_lossy(bytes);
+        let text = String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}");
         let mut file = RequiresTxt::default();
         let mut condition = String::new();
         for line in text.lines().map(str::trim) {

@@ -49,7 +49,7 @@ pub(super) fn each_member(
         budget,
     });
     let mut long_name: Option<Vec<u8>> = None;
-    let mut count = 0;
+    let (mut count, mut names) = (0, 0);
     for entry in archive.entries().map_err(fault)?.raw(true) {
         let mut entry = entry.map_err(fault)?;
         count += 1;
@@ -72,6 +72,11 @@ pub(super) fn each_member(
                 let name = long_name
                     .take()
                     .unwrap_or_else(|| entry.path_bytes().into_owned());
+                // Names take memory as those of a zip's directory do.
+                names += name.len() as u64;
+                if names > limits.directory {
+                    return Err(Refusal::DirectoryTooLarge(limits.directory).into());
+                }
                 let path = member_path(&name, limits)?;
                 if let (true, Some(path)) = (kind.is_file() || kind.is_contiguous(), path) {
                     visit(path, &mut entry).map_err(|error| prefer_failure(fetched, error))?;

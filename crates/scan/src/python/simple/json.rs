@@ -21,17 +21,17 @@ pub(super) fn project(bytes: &[u8]) -> Result<ProjectPage, PageFault> {
     let files: Vec<ListedFile> = files.iter().filter_map(file).collect();
     let status = raw.project_status.unwrap_or(raw.meta.project_status);
     Ok(ProjectPage {
-        name: raw.name,
+        name: raw.name.as_deref().map(clean),
         skipped: given - files.len(),
         files,
-        versions: raw.versions,
+        versions: raw.versions.iter().map(|version| clean(version)).collect(),
         status: ProjectStatus::read(
             status["status"]
                 .as_str()
                 .or(status.as_str())
                 .unwrap_or_default(),
         ),
-        status_reason: status["reason"].as_str().map(str::to_owned),
+        status_reason: status["reason"].as_str().map(clean),
         last_serial: serial(&raw.meta.last_serial),
         api_version,
     })
@@ -45,7 +45,7 @@ pub(super) fn root(bytes: &[u8]) -> Result<RootPage, PageFault> {
         return Err(PageFault::TooManyEntries);
     }
     let project = |raw: RawListed| ListedProject {
-        name: raw.name,
+        name: clean(&raw.name),
         last_serial: serial(&raw.last_serial),
     };
     let projects = projects.into_iter().map(project).collect();
@@ -116,7 +116,7 @@ fn file(entry: &Value) -> Option<ListedFile> {
         entry[key]
             .as_str()
             .filter(|text| !text.is_empty())
-            .map(str::to_owned)
+            .map(clean)
     };
     let url = text("url")?;
     Some(ListedFile {
@@ -132,7 +132,7 @@ fn file(entry: &Value) -> Option<ListedFile> {
         yanked: match &entry["yanked"] {
             Value::Bool(true) => Yanked::Yes { reason: None },
             Value::String(reason) => Yanked::Yes {
-                reason: Some(reason.clone()).filter(|r| !r.is_empty()),
+                reason: Some(clean(reason)).filter(|reason| !reason.is_empty()),
             },
             _ => Yanked::No,
         },
@@ -167,6 +167,11 @@ fn hashes(value: &Value) -> BTreeMap<String, String> {
         Some((name.to_lowercase(), digest.as_str()?.to_lowercase()))
     };
     entries.filter_map(digest).collect()
+}
+
+/// JSON can spell a NUL, databases cannot hold it.
+fn clean(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
 }
 
 /// A number, or a number in a string.
