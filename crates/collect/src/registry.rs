@@ -1,9 +1,12 @@
 //! All collectors. Adding one is its directory and one line in [`all`].
 
 use engine::Enqueue;
-use store::repositories::Repository;
+use facts::repository::RepositoryUrl;
 
-use crate::{collector::Registered, distribution};
+use crate::{
+    collector::{Collector as _, Registered},
+    distribution::{self, manifests::Manifests},
+};
 
 /// Every collector there is, in the order of their names.
 ///
@@ -11,7 +14,7 @@ use crate::{collector::Registered, distribution};
 /// If two have the same name: that is a mistake in this file, and every test
 /// that starts a worker finds it.
 pub fn all() -> Vec<Registered> {
-    let mut all = vec![Registered::new(distribution::manifests::Manifests)];
+    let mut all = vec![Registered::new(Manifests)];
     all.sort_by_key(|one| one.kind.name);
     for pair in all.windows(2) {
         assert_ne!(
@@ -22,20 +25,14 @@ pub fn all() -> Vec<Registered> {
     all
 }
 
-/// The units that a repository brings with it. Nothing is asked of archived or
-/// vanished ones.
-pub fn of_repository(repository: &Repository) -> Vec<Enqueue> {
-    if repository.archived || repository.gone_at.is_some() {
-        return Vec::new();
-    }
-    distribution::manifests::unit(repository)
-        .into_iter()
-        .collect()
+/// The units that a repository brings with it.
+pub fn of_repository(id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {
+    distribution::manifests::unit(id, url).into_iter().collect()
 }
 
 /// The kinds that [`of_repository`] may make, to find a repository's units.
 pub fn kinds_of_repository() -> Vec<&'static str> {
-    vec![<distribution::manifests::Manifests as crate::collector::Collector>::NAME]
+    vec![Manifests::NAME]
 }
 
 #[cfg(test)]

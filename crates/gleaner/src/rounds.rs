@@ -1,46 +1,169 @@
-//! Which work a repository brings with it: the one place where the catalogue meets the engine.
+//! Wiring: the collectors with the settings they run under, and the work that a repository brings.
 
-use engine::{Engine, Enqueue, Kind, Selection};
+use std::collections::BTreeSet;
+
+use ::db::Timestamp;
+use collect::{
+    collector::{Need, Registered},
+    registry,
+};
+use engine::{Engine, Enqueue, Pool, Selection, Timing, Worker};
 use facts::repository::RepositoryUrl;
 use store::repositories::Repository;
 
-use crate::error::{Failure, Result, codes};
+use crate::{
+    config::Settings,
+    error::{Failure, Result, codes},
+};
 
-/// The kinds that every repository is worked on by. The unit's key is the repository's number.
-const PER_REPOSITORY: &[Kind] = &[];
-
-/// The units of a repository.
-pub(crate) fn units(id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {
-    let upstream = url.host();
-    let unit = |kind: &Kind| Enqueue::new(kind, id.to_string()).upstream(upstream);
-    PER_REPOSITORY.iter().map(unit).collect()
+/// A worker for the rounds that are switched on, or for those of `only`: kinds, or whole rounds.
+pub(crate) fn worker(engine: Engine, settings: &Settings, only: &[String]) -> Result<Worker> {
+    let chosen = choose(settings, only)?;
+    let pools: BTreeSet<&str> = chosen.iter().map(|one| one.kind.pool).collect();
+    let mut worker = Worker::new(engine)
+        .release(env!("CARGO_PKG_VERSION"))
+        .timing(Timing {
+            grace: settings.work.shutdown_grace,
+            keep_done: settings.work.keep_done,
+            ..Timing::default()
+        });
+    for name in pools {
+        let slots = settings.pools.get(name);
+        let workers = slots.and_then(|slots| slots.workers).unwrap_or(4);
+        let mut pool = Pool::new(name, workers as usize);
+        pool.min_start_gap = slots.map_or(pool.min_start_gap, |slots| slots.min_start_gap);
+        worker = worker.pool(pool);
+    }
+    for Registered {
+        mut kind, handler, ..
+    } in chosen
+    {
+        if let Some(round) = settings.rounds.get(section(kind.name).as_str()) {
+            // What the collector declares holds unless the operator says otherwise.
+            kind.cadence = kind.cadence.map(|own| round.cadence.unwrap_or(own));
+            kind.max_run = round.max_run.unwrap_or(kind.max_run);
+        }
+        kind.immediate_partial_retry &= settings.work.immediate_partial_retry;
+        worker = worker.boxed_kind(kind, handler);
+    }
+    Ok(worker)
 }
 
-/// Begins the work on a repository, or begins it again.
+/// The programs that collectors call.
+pub(crate) fn tools() -> BTreeSet<&'static str> {
+    let needs = registry::all().into_iter().flat_map(|one| one.needs);
+    let tools = needs.filter_map(|need| match need {
+        Need::Tool(name) => Some(*name),
+        _ => None,
+    });
+    tools.collect()
+}
+
+/// The work of a repository that is new.
+pub(crate) fn units(id: i64, url: &RepositoryUrl, added_at: Timestamp) -> Vec<Enqueue> {
+    registry::of_repository(&Repository {
+        id,
+        forge: url.forge().as_str().to_owned(),
+        host: url.host().to_owned(),
+        owner: url.owner().to_owned(),
+        name: url.name().to_owned(),
+        url: url.url(),
+        forge_id: None,
+        local: url.is_local(),
+        archived: false,
+        default_branch: None,
+        added_at,
+        gone_at: None,
+    })
+}
+
+/// Begins the work on a repository again.
 pub(crate) async fn start(engine: &Engine, repository: &Repository) -> Result<()> {
-    let url = RepositoryUrl::parse(&repository.url).map_err(|error| {
-        Failure::new(
-            &codes::DB_DATA,
-            "the database holds an address that is none",
-        )
-        .caused_by(&error)
-    })?;
-    let units = units(repository.id, &url).into_iter().map(Enqueue::now);
-    engine.enqueue(units.collect()).await?;
+    let units = registry::of_repository(repository);
+    engine
+        .enqueue(units.into_iter().map(Enqueue::now).collect())
+        .await?;
     Ok(())
 }
 
 /// Calls off all work on a repository.
 pub(crate) async fn stop(engine: &Engine, id: i64) -> Result<()> {
-    for kind in PER_REPOSITORY {
-        let Some(unit) = engine.find(&format!("{}:{id}", kind.name)).await? else {
-            continue;
-        };
-        let which = Selection {
-            ids: Some(vec![unit]),
-            ..Selection::default()
-        };
-        engine.cancel(&which, false).await?;
+    let mut units = Vec::new();
+    for kind in registry::kinds_of_repository() {
+        units.extend(engine.find(&format!("{kind}:{id}")).await?);
     }
+    let which = Selection {
+        ids: Some(units),
+        ..Selection::default()
+    };
+    engine.cancel(&which, false).await?;
     Ok(())
+}
+
+fn choose(settings: &Settings, only: &[String]) -> Result<Vec<Registered>> {
+    let all = registry::all();
+    for wanted in only {
+        if !all.iter().any(|one| is(one, wanted)) {
+            let kinds: Vec<&str> = all.iter().map(|one| one.kind.name).collect();
+            let message = format!("there is no kind `{wanted}`");
+            return Err(Failure::new(&codes::NAME, message)
+                .hint(format!("the kinds are {}", kinds.join(", "))));
+        }
+    }
+    let enabled = |one: &Registered| {
+        let round = settings.rounds.get(section(one.kind.name).as_str());
+        round.is_none_or(|round| round.enabled)
+    };
+    let chosen: Vec<Registered> = all
+        .into_iter()
+        .filter(|one| enabled(one))
+        .filter(|one| only.is_empty() || only.iter().any(|wanted| is(one, wanted)))
+        .collect();
+    if chosen.is_empty() {
+        return Err(
+            Failure::new(&codes::CONFIG_VALUE, "there is nothing to work on")
+                .hint("every round that was asked for is switched off by `enabled = false`"),
+        );
+    }
+    Ok(chosen)
+}
+
+fn is(one: &Registered, wanted: &str) -> bool {
+    one.kind.name == wanted || one.round() == wanted
+}
+
+/// The section of a kind: `repo-metadata` is configured under `[repo_metadata]`.
+fn section(kind: &str) -> String {
+    let round = kind.split_once('/').map_or(kind, |(round, _)| round);
+    round.replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::SECTIONS;
+
+    /// The example file and `config show` tell the truth about what holds.
+    #[test]
+    fn defaults_are_those_that_the_collectors_declare() {
+        for one in registry::all() {
+            let name = section(one.kind.name);
+            let section = SECTIONS.iter().find(|known| known.name == name);
+            let section = section.unwrap_or_else(|| panic!("no section for {name}"));
+            assert!(section.is_round(), "{name}");
+            let default = |key: &str| {
+                let key = section.keys.iter().find(|known| known.name == key);
+                key.and_then(crate::config::Key::default_value)
+            };
+            use crate::config::Value::Duration;
+            if let Some(cadence) = one.kind.cadence {
+                assert_eq!(default("cadence"), Some(Duration(cadence)), "{name}");
+            }
+            assert_eq!(
+                default("max_run"),
+                Some(Duration(one.kind.max_run)),
+                "{name}"
+            );
+        }
+    }
 }

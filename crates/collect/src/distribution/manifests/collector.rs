@@ -54,12 +54,10 @@ struct Report<'a> {
 
 /// The unit of a repository, if this collector can read it: so far, one that
 /// lies on this machine.
-pub fn unit(repository: &Repository) -> Option<Enqueue> {
-    repository.local.then(|| {
-        let subject = Subject {
-            repository: repository.id,
-        };
-        Enqueue::new(&kind::<Manifests>(), repository.id.to_string())
+pub fn unit(id: i64, url: &RepositoryUrl) -> Option<Enqueue> {
+    url.is_local().then(|| {
+        let subject = Subject { repository: id };
+        Enqueue::new(&kind::<Manifests>(), id.to_string())
             .payload(serde_json::to_value(subject).unwrap_or_default())
     })
 }
