@@ -1,6 +1,11 @@
 //! Mail as it really is: archives collected for this purpose, where they lie beside the checkout.
 //! Without them these tests have nothing to do and pass.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot read its input has failed"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

@@ -18,7 +18,12 @@ pub struct Mailbox {
 
 /// The mailboxes of an address field, in order.
 pub fn mailboxes(value: &[u8]) -> Vec<Mailbox> {
-    let mut line = header::unfold(&value[..value.len().min(MAX_FIELD)]);
+    mailboxes_from(value, None)
+}
+
+/// The same, with the charset of raw 8-bit bytes.
+pub(super) fn mailboxes_from(value: &[u8], raw_charset: Option<&str>) -> Vec<Mailbox> {
+    let mut line = header::unfold_from(&value[..value.len().min(MAX_FIELD)], raw_charset);
     line.push('\n');
     let parsed = match MessageStream::new(line.as_bytes()).parse_address() {
         HeaderValue::Address(Address::List(list)) => list,

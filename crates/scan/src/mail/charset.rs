@@ -34,7 +34,7 @@ pub fn decode<'a>(bytes: &'a [u8], label: Option<&str>) -> (Cow<'a, str>, Repair
     let encoding = label.as_deref().and_then(lookup);
     if let Some(text) = ascii(bytes) {
         // ISO-2022 and the UTF-16 family look like ASCII and are not.
-        if encoding.is_none_or(|encoding| encoding.is_ascii_compatible())
+        if encoding.is_none_or(Encoding::is_ascii_compatible)
             && !label.as_deref().is_some_and(is_utf_7)
         {
             return (Cow::Borrowed(text), Repair::None);

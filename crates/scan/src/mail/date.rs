@@ -33,16 +33,18 @@ pub fn parse(text: &str) -> Option<Timestamp> {
     found.timestamp()
 }
 
-/// Whether the text holds a weekday followed by a month and a time: what every mbox writer puts
-/// behind the sender, and what prose hardly ever does.
+/// Whether the text holds a weekday, a month, a time and a year as `asctime` abbreviates them: what
+/// every mbox writer puts behind the sender, and what prose hardly ever does.
 pub(super) fn looks_like_asctime(text: &str) -> bool {
-    let (mut weekday, mut month, mut time) = (false, false, false);
+    let (mut weekday, mut month, mut time, mut year) = (false, false, false, false);
     for token in tokens(text) {
-        weekday |= named(token, &WEEKDAYS).is_some();
-        month |= weekday && named(token, &MONTHS).is_some();
+        let short = token.len() == 3;
+        weekday |= short && named(token, &WEEKDAYS).is_some();
+        month |= weekday && short && named(token, &MONTHS).is_some();
         time |= weekday && token.contains(':') && token.starts_with(|c: char| c.is_ascii_digit());
+        year |= month && token.len() == 4 && token.bytes().all(|b| b.is_ascii_digit());
     }
-    weekday && month && time
+    time && year
 }
 
 #[derive(Default)]

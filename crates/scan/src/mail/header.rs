@@ -21,6 +21,9 @@ const MAX_VALUE: usize = 256 * 1024;
 #[derive(Debug, Default)]
 pub struct Header<'a> {
     fields: Vec<(&'a [u8], &'a [u8])>,
+    /// What 8-bit bytes are in, if they are not UTF-8: mailers that write them raw use the charset
+    /// of the text.
+    pub(super) raw_charset: Option<String>,
 }
 
 impl<'a> Header<'a> {
@@ -36,10 +39,10 @@ impl<'a> Header<'a> {
             let line = &bytes[at..end];
             let text = line.trim_ascii_end();
             if text.is_empty() && !(line.starts_with(b" ") || line.starts_with(b"\t")) {
-                return (Self { fields }, &bytes[end..]);
+                return (Self::new(fields), &bytes[end..]);
             }
             if text.is_empty() && !next_line_is_field(&bytes[end..]) {
-                return (Self { fields }, &bytes[end..]);
+                return (Self::new(fields), &bytes[end..]);
             }
             if let Some(name) = field_name(text).filter(|_| !is_indented(line)) {
                 let value_end = folded_end(bytes, end);
@@ -56,16 +59,24 @@ impl<'a> Header<'a> {
             let separator = line.starts_with(b"From ") || line.starts_with(b">From ");
             strays += usize::from(!separator);
             if strays > 2 || (!separator && !next_line_is_field(&bytes[end..])) {
-                return (Self { fields }, &bytes[at..]);
+                return (Self::new(fields), &bytes[at..]);
             }
             at = end;
         }
-        (Self { fields }, &[])
+        (Self::new(fields), &[])
+    }
+
+    fn new(fields: Vec<(&'a [u8], &'a [u8])>) -> Self {
+        Self {
+            fields,
+            raw_charset: None,
+        }
     }
 
     /// The first field of that name, unfolded, 8-bit repaired, encoded words decoded.
     pub fn text(&self, name: &str) -> Option<String> {
-        self.raw(name).map(decode_value)
+        let value = self.raw(name)?;
+        Some(decode_line(unfold_from(value, self.raw_charset.as_deref())))
     }
 
     /// The first field of that name as it stands, folding included.
@@ -94,7 +105,16 @@ impl<'a> Header<'a> {
 /// Unfolds a value and decodes its bytes without touching encoded words: what ids, addresses and
 /// parameters are read from.
 pub fn unfold(value: &[u8]) -> String {
-    let (text, _) = charset::decode(value.trim_ascii(), None);
+    unfold_from(value, None)
+}
+
+/// Unfolds a value whose 8-bit bytes, where they are not UTF-8, are in the given charset.
+pub(super) fn unfold_from(value: &[u8], raw_charset: Option<&str>) -> String {
+    let value = value.trim_ascii();
+    let text = match (std::str::from_utf8(value), raw_charset) {
+        (Ok(text), _) => Cow::Borrowed(text),
+        (Err(_), label) => charset::decode(value, label).0,
+    };
     let bytes = text.as_bytes();
     let folded = memchr::memchr3(b'\n', b'\r', b'\t', bytes).is_some();
     if !folded && memchr(b'\0', bytes).is_none() {
@@ -124,7 +144,10 @@ pub fn unfold(value: &[u8]) -> String {
 
 /// Unfolds a value and decodes its encoded words.
 pub fn decode_value(value: &[u8]) -> String {
-    let line = unfold(value);
+    decode_line(unfold(value))
+}
+
+fn decode_line(line: String) -> String {
     if memmem::find(line.as_bytes(), b"=?").is_none() {
         return line;
     }

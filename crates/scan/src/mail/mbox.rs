@@ -319,9 +319,8 @@ impl Separator {
             Following::Fields { transport } => {
                 self.dated || (self.lone_sender && self.after_blank && transport)
             }
-            Following::OneField => self.dated && self.after_blank,
-            // An empty header, or the file ends here.
-            Following::Nothing => self.dated && self.after_blank,
+            // Nothing is an empty header, or the end of the file.
+            Following::OneField | Following::Nothing => self.dated && self.after_blank,
             Following::Prose => false,
         }
     }
@@ -508,7 +507,8 @@ fn unescape(message: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Whether the lines before and after are quoted to the same depth.
+/// Whether the lines before and after are quoted to the same depth. Other escaped lines prove
+/// nothing: a list of lines that begin with "From " is escaped as a whole.
 fn inside_quotation(message: &[u8], line_start: usize, at: usize, depth: usize) -> bool {
     let Some(previous_end) = line_start.checked_sub(1) else {
         return false;
@@ -517,8 +517,8 @@ fn inside_quotation(message: &[u8], line_start: usize, at: usize, depth: usize) 
     let Some(lf) = memchr(b'\n', &message[at..]) else {
         return false;
     };
-    quote_depth(&message[previous_start..]) == depth
-        && quote_depth(&message[at + lf + 1..]) == depth
+    let quoted = |line: &[u8]| quote_depth(line) == depth && !line[depth..].starts_with(b"From");
+    quoted(&message[previous_start..]) && quoted(&message[at + lf + 1..])
 }
 
 fn quote_depth(line: &[u8]) -> usize {

@@ -120,8 +120,9 @@ impl ParsedMessage {
 /// Parses one message. Never fails: what cannot be read is absent, and the text is kept as well as
 /// it can be.
 pub fn parse(bytes: &[u8], hint: Hint<'_>) -> ParsedMessage {
-    let (header, content) = Header::split(bytes);
+    let (mut header, content) = Header::split(bytes);
     let parts = mime::parts(&header, content);
+    header.raw_charset = parts.iter().find_map(|part| part.charset.clone());
     let body = text::body(&parts);
     let spans = quote::split(&body.text);
     let (attachments, attached_patch) = attachments(&parts);
@@ -131,7 +132,10 @@ pub fn parse(bytes: &[u8], hint: Hint<'_>) -> ParsedMessage {
     let sender = header
         .raw("From")
         .or_else(|| header.raw("Sender"))
-        .and_then(|value| address::mailboxes(value).into_iter().next())
+        .and_then(|value| {
+            let found = address::mailboxes_from(value, header.raw_charset.as_deref());
+            found.into_iter().next()
+        })
         .unwrap_or_default();
     let (date, date_source) = find_date(&header, hint.envelope);
     let mut message = ParsedMessage {
@@ -293,12 +297,14 @@ fn is_patch_name(part: &Part<'_>) -> bool {
             | "application/x-patch"
             | "application/x-diff"
     );
-    let name = part
+    let extension = part
         .file_name
         .as_deref()
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    by_type || name.ends_with(".patch") || name.ends_with(".diff")
+        .and_then(|name| std::path::Path::new(name).extension());
+    by_type
+        || extension.is_some_and(|extension| {
+            extension.eq_ignore_ascii_case("patch") || extension.eq_ignore_ascii_case("diff")
+        })
 }
 
 fn join_patches(one: Option<Patch>, other: Option<Patch>) -> Option<Patch> {

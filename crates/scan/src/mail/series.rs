@@ -182,7 +182,7 @@ struct Grouping<'m> {
     by_ghost: HashMap<&'m str, Vec<usize>>,
 }
 
-impl<'m> Grouping<'m> {
+impl Grouping<'_> {
     fn place(&mut self, at: usize) {
         let mails = self.mails;
         let mail = &mails[at];

@@ -8,6 +8,8 @@
 const MAX_GROUPS: usize = 8;
 /// A version or count above this is a year, a bug number or a joke.
 const MAX_COUNT: u32 = 9999;
+/// What follows is not looked at.
+const MAX_SUBJECT: usize = 2000;
 
 /// A subject taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +85,7 @@ impl TagKind {
 pub fn parse(subject: &str) -> Subject {
     let mut parsed = Subject::default();
     let mut words = TagWords::default();
-    let mut rest = subject.trim_start();
+    let mut rest = subject[..subject.floor_char_boundary(MAX_SUBJECT)].trim_start();
     let mut groups = 0;
     loop {
         if let Some(after) = strip_reply(rest) {

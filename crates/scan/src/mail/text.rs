@@ -13,6 +13,7 @@ use super::mime::Part;
 
 /// Text beyond this is cut: no person wrote it.
 const MAX_TEXT: usize = 16 * 1024 * 1024;
+const MAX_PARAMETER: usize = 200;
 
 /// The body with LF line ends, no NUL, and what had to be repaired.
 #[derive(Debug, Default)]
@@ -194,10 +195,10 @@ fn enriched_to_text(text: &str) -> String {
             .filter(|end| rest.as_bytes()[*end] == b'>' && *end < 70)
         {
             Some(end) if rest[..end].eq_ignore_ascii_case("param") => {
-                rest = rest
-                    .find("</param>")
-                    .or_else(|| rest.find("</PARAM>"))
-                    .map_or(&rest[end + 1..], |close| &rest[close + 8..]);
+                // Parameters are colours and fonts; a far end is somebody else's.
+                let near = &rest[..rest.floor_char_boundary(MAX_PARAMETER)];
+                let close = near.find("</param>").or_else(|| near.find("</PARAM>"));
+                rest = close.map_or(&rest[end + 1..], |close| &rest[close + 8..]);
             }
             Some(end) => rest = &rest[end + 1..],
             None => out.push('<'),

@@ -78,7 +78,7 @@ impl From<Option<Timestamp>> for Since {
 struct Witness {
     hearsay: bool,
     since: Since,
-    witness: String,
+    by: String,
     parent: String,
 }
 
@@ -176,7 +176,7 @@ impl Threads {
         let claim = Witness {
             hearsay,
             since,
-            witness: witness.to_owned(),
+            by: witness.to_owned(),
             parent: self.nodes[parent].id.clone(),
         };
         let node = &mut self.nodes[child];

@@ -61,7 +61,7 @@ pub fn read(body: &str, spans: &[Span]) -> Vec<Trailer> {
                 && let Some((head, comment)) = value.split_once(" # ")
             {
                 note = Some(comment.trim().to_owned());
-                value = head.trim_end().to_owned();
+                value.truncate(head.trim_end().len());
             }
             if let Some(next) = lines.peek().map(|next| next.trim())
                 && next.starts_with('[')

@@ -22,7 +22,7 @@ const MAX_CAPTURE: usize = 500;
 /// The rules of one system, ready to use.
 #[derive(Debug)]
 pub struct Rules {
-    rules: Vec<CompiledRule>,
+    ordered: Vec<CompiledRule>,
     captures: Vec<CompiledCapture>,
     sets: [PatternSet; FIELDS],
 }
@@ -73,7 +73,7 @@ impl Rules {
         let sets = <[PatternSet; FIELDS]>::try_from(compiled)
             .map_err(|_| RulesError::UnknownSystem(system.to_owned()))?;
         Ok(Self {
-            rules,
+            ordered: rules,
             captures,
             sets,
         })
@@ -82,7 +82,7 @@ impl Rules {
     /// The first rule that holds decides; without one the mail is unclassified.
     pub fn classify(&self, mail: &Mail<'_>) -> Classification {
         let view = View::new(mail, &self.sets);
-        for rule in &self.rules {
+        for rule in &self.ordered {
             if rule.holds(&view) {
                 let mut captures = BTreeMap::new();
                 rule.capture(&view, &mut captures);
@@ -458,10 +458,9 @@ impl<'m, 'r> View<'m, 'r> {
             Field::Subject => self.subject,
             Field::Topic => self.topic,
             Field::Sender => cut(self.mail.from, MAX_LINE),
-            Field::ListId => &self.list_id,
             Field::ListAddress => &self.list_address,
             Field::List if self.list_id.is_empty() => &self.list_address,
-            Field::List => &self.list_id,
+            Field::ListId | Field::List => &self.list_id,
         }
     }
 
