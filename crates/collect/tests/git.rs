@@ -247,7 +247,7 @@ async fn a_hostile_configuration_runs_nothing() {
         ("core.repositoryFormatVersion", "1"),
         (
             "remote.evil.url",
-            &format!("ext::sh -c {}", command.replace(' ', "%20")),
+            &format!("ext::sh -c {}", command.replace(' ', "% ")),
         ),
         ("remote.evil.promisor", "true"),
     ] {

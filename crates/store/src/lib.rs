@@ -6,6 +6,7 @@
 //! | [`groups`] | named sets of repositories |
 //! | [`contributors`] | people and their addresses |
 //! | [`observed`] | evidence and manifests as sources report them, with their history |
+//! | [`drill`] | what drills write, to be counted |
 //! | [`sources`] | when each source was asked and how it answered |
 //! | [`show`] | everything about one repository, for a person |
 //!
@@ -17,6 +18,7 @@
 //! [`repositories::Renamed`]); an error is always the database's.
 
 pub mod contributors;
+pub mod drill;
 pub mod groups;
 pub mod observed;
 pub mod repositories;

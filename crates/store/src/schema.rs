@@ -24,5 +24,11 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0003_views.sql"),
             serves: 1,
         },
+        Migration {
+            number: 4,
+            name: "drill",
+            sql: include_str!("../migrations/0004_drill.sql"),
+            serves: 1,
+        },
     ],
 };

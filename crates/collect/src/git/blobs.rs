@@ -115,29 +115,90 @@ async fn answer(
     let fits = usize::try_from(bytes)
         .ok()
         .filter(|bytes| *bytes <= limits.blob_bytes && kind == Some("blob"));
-    let blob = match fits {
-        Some(size) => {
-            *left = left.checked_sub(size).ok_or(GitError::TooMuch {
-                command: CAT_FILE,
-                limit: limits.total_bytes,
-            })?;
-            let mut bytes = vec![0; size];
-            from.read_exact(&mut bytes).await.map_err(broken)?;
-            Blob::Bytes(bytes)
+    let blob = if let Some(size) = fits {
+        *left = left.checked_sub(size).ok_or(GitError::TooMuch {
+            command: CAT_FILE,
+            limit: limits.total_bytes,
+        })?;
+        let mut bytes = vec![0; size];
+        from.read_exact(&mut bytes).await.map_err(broken)?;
+        Blob::Bytes(bytes)
+    } else {
+        let mut rest = (&mut *from).take(bytes);
+        tokio::io::copy_buf(&mut rest, &mut tokio::io::sink())
+            .await
+            .map_err(broken)?;
+        if rest.limit() > 0 {
+            return Err(garbled());
         }
-        None => {
-            let mut rest = (&mut *from).take(bytes);
-            tokio::io::copy_buf(&mut rest, &mut tokio::io::sink())
-                .await
-                .map_err(broken)?;
-            if rest.limit() > 0 {
-                return Err(garbled());
-            }
-            Blob::TooLarge { bytes }
-        }
+        Blob::TooLarge { bytes }
     };
     if from.read_u8().await.map_err(broken)? != b'\n' {
         return Err(garbled());
     }
     Ok(Some(blob))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(stream: &[u8]) -> Vec<Result<Option<Blob>, GitError>> {
+        let limits = Limits {
+            blob_bytes: 16,
+            ..Limits::default()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let (mut from, mut left, mut read) = (stream, 64, Vec::new());
+            loop {
+                let one = answer(&mut from, &limits, &mut left).await;
+                let last = !matches!(one, Ok(Some(_)));
+                read.push(one);
+                if last {
+                    return read;
+                }
+            }
+        })
+    }
+
+    #[test]
+    fn answers_follow_each_other() {
+        let read =
+            read(b"ab blob 3\nx\ny\nff missing\ncd blob 17\n01234567890123456\nef tree 0\n\n");
+        let blobs: Vec<Blob> = read.into_iter().filter_map(|one| one.unwrap()).collect();
+        assert_eq!(
+            blobs,
+            [
+                Blob::Bytes(b"x\ny".to_vec()),
+                Blob::Missing,
+                Blob::TooLarge { bytes: 17 },
+                Blob::TooLarge { bytes: 0 },
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_stream_ends(stream in prop::collection::vec(
+            prop_oneof![Just(b'\n'), Just(b' '), any::<u8>(), b'0'..=b'9'], 0..80,
+        )) {
+            read(&stream);
+        }
+
+        #[test]
+        fn a_cut_stream_is_an_error_or_an_end(cut in 0_usize..40) {
+            let stream = b"ab blob 3\nxyz\ncd blob 9\n123456789\n";
+            let cut = cut.min(stream.len());
+            for one in read(&stream[..cut]) {
+                if let Ok(Some(Blob::Bytes(bytes))) = one {
+                    prop_assert!(bytes == b"xyz" || bytes == b"123456789");
+                }
+            }
+        }
+    }
 }

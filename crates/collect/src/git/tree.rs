@@ -123,6 +123,8 @@ fn text(path: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -140,6 +142,18 @@ mod tests {
             b"1 tree x -\ty",
         ] {
             assert_eq!(parse(wrong), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_read_or_refused(line in prop::collection::vec(any::<u8>(), 0..60)) {
+            let _ = parse(&line);
+        }
+
+        #[test]
+        fn two_paths_stay_two(a in prop::collection::vec(128_u8..=255, 0..6), b in prop::collection::vec(128_u8..=255, 0..6)) {
+            prop_assert_eq!(a == b, text(&a) == text(&b));
         }
     }
 }

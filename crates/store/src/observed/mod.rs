@@ -10,7 +10,8 @@
 //!   ([`sources::could_not_answer`](crate::sources::could_not_answer)) changes no fact.
 //!
 //! An answer of more than [`MAX_ROWS`](crate::MAX_ROWS) facts is written in several transactions:
-//! all but the last as [`Extent::Part`], with the same time, then [`end_unseen`] in the last.
+//! all but the last as [`Extent::Part`], the last as [`Extent::Whole`], and all with the same time.
+//! The time is what tells one answer from another, so two answers of one source must differ in it.
 
 mod evidence;
 mod manifests;
@@ -22,7 +23,6 @@ use serde::Serialize;
 
 pub use evidence::{Appearance, evidence, evidence_history, first_appearances};
 pub use manifests::{manifest_history, manifests};
-pub use record::end_unseen;
 
 use crate::sources::{Asked, Extent};
 
@@ -63,34 +63,20 @@ pub async fn record_manifests(
 
 /// What `record` must know about a sort of fact. The table's history is `<table>_history` with a
 /// column named as the table.
-pub trait Fact: Sized + Clone + private::Sealed {
-    #[doc(hidden)]
+trait Fact: Sized + Clone {
     const TABLE: &'static str;
     /// What tells two facts of one source apart.
-    #[doc(hidden)]
     const KEY: &'static [&'static str];
     /// What may change, and is kept in history when it does.
-    #[doc(hidden)]
     const STATE: &'static [&'static str];
     /// What is kept up to date without being part of the state.
-    #[doc(hidden)]
     const BESIDE: &'static [&'static str];
 
-    #[doc(hidden)]
     fn key(&self) -> (String, String);
-    #[doc(hidden)]
     fn same(&self, other: &Self) -> bool;
     /// One column for each name in `KEY`, `STATE` and `BESIDE`.
-    #[doc(hidden)]
     fn columns(bulk: Bulk, facts: &[&Self]) -> Bulk;
-    #[doc(hidden)]
     fn read(row: &Row) -> Result<Self, DbError>;
-}
-
-mod private {
-    pub trait Sealed {}
-    impl Sealed for facts::evidence::Evidence {}
-    impl Sealed for facts::manifest::ManifestFact {}
 }
 
 /// The names, each with a prefix, joined by commas.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use db::{Bulk, DbError, Row, Statement, Tx};
+use db::{Bulk, DbError, Row, Statement, Timestamp, Tx};
 
 use super::{Fact, Recorded, all_columns, joined};
 use crate::sources::{Asked, Extent, answered};
@@ -12,6 +12,7 @@ struct Existing<F> {
     id: i64,
     fact: F,
     gone: bool,
+    last_seen: Timestamp,
 }
 
 pub(super) async fn record<F: Fact>(
@@ -56,6 +57,8 @@ pub(super) async fn record<F: Fact>(
         let ended: Vec<i64> = existing
             .iter()
             .filter(|(key, before)| !before.gone && !named.contains(*key))
+            // Another part of this same answer may have named it.
+            .filter(|(_, before)| before.last_seen != asked.now)
             .map(|(_, before)| before.id)
             .collect();
         recorded.gone = end::<F>(tx, asked, ended).await?;
@@ -64,30 +67,13 @@ pub(super) async fn record<F: Fact>(
     Ok(recorded)
 }
 
-/// Ends the facts of a source that no part of its answer named, where the answer was written in
-/// several transactions, all of them with the time `asked.now`; answers how many. The answer is
-/// then whole.
-pub async fn end_unseen<F: Fact>(tx: &mut Tx, asked: &Asked<'_>) -> Result<usize, DbError> {
-    let text = format!(
-        "UPDATE {} SET gone_at = $3
-         WHERE repository = $1 AND source = $2 AND gone_at IS NULL AND last_seen < $3",
-        F::TABLE
-    );
-    let statement = Statement::built(text)
-        .bind(asked.repository)
-        .bind(asked.source)
-        .bind(asked.now);
-    let ended = tx.execute(statement).await?;
-    answered(tx, asked, Extent::Whole).await?;
-    Ok(ended as usize)
-}
-
 async fn existing<F: Fact>(
     tx: &mut Tx,
     asked: &Asked<'_>,
 ) -> Result<HashMap<(String, String), Existing<F>>, DbError> {
     let text = format!(
-        "SELECT id, {}, gone_at IS NOT NULL AS gone FROM {} WHERE repository = $1 AND source = $2",
+        "SELECT id, {}, gone_at IS NOT NULL AS gone, last_seen FROM {}
+         WHERE repository = $1 AND source = $2",
         all_columns::<F>(""),
         F::TABLE
     );
@@ -100,6 +86,7 @@ async fn existing<F: Fact>(
         let existing = Existing {
             id: row.get("id")?,
             gone: row.get("gone")?,
+            last_seen: row.get("last_seen")?,
             fact,
         };
         Ok((existing.fact.key(), existing))
