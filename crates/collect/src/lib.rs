@@ -8,5 +8,6 @@
 pub mod answer;
 pub mod collector;
 pub mod distribution;
+pub mod drill;
 pub mod git;
 pub mod registry;

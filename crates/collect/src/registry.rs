@@ -6,6 +6,7 @@ use facts::repository::RepositoryUrl;
 use crate::{
     collector::{Collector as _, Registered},
     distribution::{self, manifests::Manifests},
+    drill::Drill,
 };
 
 /// Every collector there is, in the order of their names.
@@ -14,7 +15,7 @@ use crate::{
 /// If two have the same name: that is a mistake in this file, and every test
 /// that starts a worker finds it.
 pub fn all() -> Vec<Registered> {
-    let mut all = vec![Registered::new(Manifests)];
+    let mut all = vec![Registered::new(Manifests), Registered::new(Drill)];
     all.sort_by_key(|one| one.kind.name);
     for pair in all.windows(2) {
         assert_ne!(
