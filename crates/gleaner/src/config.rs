@@ -120,13 +120,21 @@ impl Config {
 
     /// The value of a key, of the section with that name where it has one.
     pub(crate) fn get(&self, section: &str, name: Option<&str>, key: &str) -> Option<&Value> {
-        let found = self.entries.iter().find(|entry| {
+        self.entry(section, name, key)?.value.as_ref()
+    }
+
+    /// Where that value came from.
+    pub(crate) fn origin(&self, section: &str, name: Option<&str>, key: &str) -> Option<&Origin> {
+        Some(&self.entry(section, name, key)?.origin)
+    }
+
+    fn entry(&self, section: &str, name: Option<&str>, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| {
             let address = &entry.address;
             address.section.name == section
                 && address.name.as_deref() == name
                 && address.key.name == key
-        });
-        found.and_then(|entry| entry.value.as_ref())
+        })
     }
 
     fn set(&mut self, entry: Entry) {

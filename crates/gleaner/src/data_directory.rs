@@ -16,6 +16,9 @@ use crate::error::{Failure, Result, codes};
 /// Less than this is no room to write even one transaction.
 const FULL_BELOW: u64 = 64 * 1024;
 
+/// What to do about a full disk.
+pub(crate) const MAKE_ROOM: &str = "make room, or move the data with `--data DIR`";
+
 /// The name of the default database in the data directory.
 const DATABASE: &str = "gleaner.db";
 
@@ -96,7 +99,7 @@ fn full(directory: &Path, error: &io::Error) -> Failure {
     let message = format!("the disk that holds `{}` is full", directory.display());
     Failure::new(&codes::FULL, message)
         .caused_by(error)
-        .hint("make room, or move the data with `--data DIR`")
+        .hint(MAKE_ROOM)
 }
 
 /// Whether there is no room left for anything.

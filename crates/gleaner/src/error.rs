@@ -72,6 +72,13 @@ impl Failure {
         self
     }
 
+    /// The same failure, now that more is known about it.
+    pub(crate) fn recode(mut self, code: &'static Code) -> Self {
+        self.0.code = code;
+        self.0.hints.clear();
+        self
+    }
+
     /// Shows this instead of the headline.
     pub(crate) fn picture(mut self, picture: String) -> Self {
         self.0.picture = Some(picture);

@@ -9,6 +9,7 @@ mod logging;
 mod printer;
 mod rounds;
 mod session;
+mod stop;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(failure) if failure.is_closed_pipe() => Exit::Ok,
         Err(failure) => {
+            let failure = session.look_closer(failure);
             session.printer.failure(&failure);
             failure.exit()
         }
@@ -79,7 +81,10 @@ fn block_on<F: Future<Output = Result<Exit>>>(work: F) -> Result<Exit> {
     let runtime = runtime.map_err(|error| {
         Failure::new(&error::codes::FULL, "the system gives us no threads").caused_by(&error)
     })?;
-    runtime.block_on(work)
+    let result = runtime.block_on(work);
+    // Whoever leaves at once does not wait for what still runs.
+    runtime.shutdown_background();
+    result
 }
 
 /// For short commands: what was not committed is rolled back, and the exit code says so.

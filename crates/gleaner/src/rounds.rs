@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use ::db::Timestamp;
 use collect::{
     collector::{Need, Registered},
     registry,
@@ -59,27 +58,21 @@ pub(crate) fn tools() -> BTreeSet<&'static str> {
     tools.collect()
 }
 
-/// The work of a repository that is new.
-pub(crate) fn units(id: i64, url: &RepositoryUrl, added_at: Timestamp) -> Vec<Enqueue> {
-    registry::of_repository(&Repository {
-        id,
-        forge: url.forge().as_str().to_owned(),
-        host: url.host().to_owned(),
-        owner: url.owner().to_owned(),
-        name: url.name().to_owned(),
-        url: url.url(),
-        forge_id: None,
-        local: url.is_local(),
-        archived: false,
-        default_branch: None,
-        added_at,
-        gone_at: None,
-    })
+/// The work of a repository.
+pub(crate) fn units(id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {
+    registry::of_repository(id, url)
 }
 
 /// Begins the work on a repository again.
 pub(crate) async fn start(engine: &Engine, repository: &Repository) -> Result<()> {
-    let units = registry::of_repository(repository);
+    let url = RepositoryUrl::parse(&repository.url).map_err(|error| {
+        Failure::new(
+            &codes::DB_DATA,
+            "the database holds an address that is none",
+        )
+        .caused_by(&error)
+    })?;
+    let units = units(repository.id, &url);
     engine
         .enqueue(units.into_iter().map(Enqueue::now).collect())
         .await?;

@@ -2,7 +2,10 @@
 //! needed. Settings are read on first use, so that `help`, `manifest` and `completions` work beside
 //! a broken configuration.
 
-use std::{cell::OnceCell, path::PathBuf};
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf},
+};
 
 use db::{Clock, Db, Part};
 use engine::Engine;
@@ -11,7 +14,7 @@ use crate::{
     cli::GlobalArgs,
     config::{self, Config, Overrides, Settings},
     data_directory,
-    error::{Result, at_database},
+    error::{Exit, Failure, Result, at_database, codes},
     logging,
     printer::Printer,
 };
@@ -110,6 +113,24 @@ impl Session {
             Ok(_) => Ok((db, clock)),
             Err(error) => Err(at_database(&self.database_url()?, error)),
         }
+    }
+
+    /// SQLite says only that writing failed; a look at the disk tells whether it was full.
+    pub(crate) fn look_closer(&self, failure: Failure) -> Failure {
+        let Some(settings) = self.settings.get() else {
+            return failure;
+        };
+        let directory = match settings.database.url.as_deref() {
+            Some(url) => url
+                .strip_prefix("sqlite:")
+                .and_then(|path| Some(Path::new(path).parent()?.to_owned())),
+            None => self.data_directory().ok(),
+        };
+        let full = directory.is_some_and(|directory| data_directory::is_full(&directory));
+        if full && failure.exit() == Exit::Unavailable {
+            return failure.recode(&codes::FULL).hint(data_directory::MAKE_ROOM);
+        }
+        failure
     }
 
     /// Opens the database and the engine on it.

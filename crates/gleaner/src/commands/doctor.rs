@@ -11,6 +11,7 @@ use crate::{
     data_directory,
     error::{Exit, Failure, Result},
     printer::Row,
+    rounds,
     session::{PARTS, Session},
 };
 
@@ -78,7 +79,9 @@ pub(crate) async fn run(session: &Session, _: DoctorArgs) -> Result<Exit> {
             findings.extend(database(session).await);
         }
     }
-    findings.push(git().await);
+    for name in rounds::tools() {
+        findings.push(tool(name).await);
+    }
     let well = findings.iter().all(|finding| finding.ok);
     session.printer.rows(&findings)?;
     Ok(if well { Exit::Ok } else { Exit::Nothing })
@@ -169,20 +172,20 @@ async fn clock(db: &Db) -> Finding {
     }
 }
 
-async fn git() -> Finding {
-    let version = tokio::process::Command::new("git")
+async fn tool(name: &'static str) -> Finding {
+    let version = tokio::process::Command::new(name)
         .arg("--version")
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
-    let install = "install git and make sure that it is in PATH";
+    let install = format!("install {name} and make sure that it is in PATH");
     match tokio::time::timeout(TOOL_TIMEOUT, version).await {
         Ok(Ok(output)) if output.status.success() => {
             let text = String::from_utf8_lossy(&output.stdout);
-            Finding::fine("git", text.trim().to_owned())
+            Finding::fine(name, text.lines().next().unwrap_or_default().trim())
         }
-        Ok(Ok(output)) => Finding::wrong("git", format!("ended with {}", output.status), install),
-        Ok(Err(error)) => Finding::wrong("git", error.to_string(), install),
-        Err(_) => Finding::wrong("git", "does not answer", install),
+        Ok(Ok(output)) => Finding::wrong(name, format!("ended with {}", output.status), install),
+        Ok(Err(error)) => Finding::wrong(name, error.to_string(), install),
+        Err(_) => Finding::wrong(name, "does not answer", install),
     }
 }

@@ -10,6 +10,7 @@ use ::db::{Db, DbError, transact};
 use clap::{Args, Subcommand};
 use store::repositories::{self, Filter, Repository};
 
+pub(super) use add::add_batch;
 pub(crate) use find::find;
 
 use crate::{

@@ -1,10 +1,17 @@
 //! `gleaner serve`, `work` and `web`: the processes that stay.
 
+mod demo;
+mod idle;
+mod web;
+
 use clap::Args;
+use engine::{Engine, Worker};
 
 use crate::{
-    error::{Exit, Result},
+    error::{Exit, Failure, Result},
+    rounds,
     session::Session,
+    stop::Stop,
 };
 
 /// Run workers and the web
@@ -62,16 +69,77 @@ pub(crate) struct WorkingArgs {
 }
 
 pub(crate) async fn serve(session: &Session, args: ServeArgs) -> Result<Exit> {
-    let _ = (session, args);
-    std::future::ready(Ok(Exit::Ok)).await
+    let settings = session.settings_with(args.web.listen.as_deref())?;
+    let demo = if args.demo {
+        Some(demo::Demo::prepare(session).await?)
+    } else {
+        None
+    };
+    let engine = match &demo {
+        Some(demo) => demo.engine.clone(),
+        None => session.engine().await?,
+    };
+    let worker = rounds::worker(engine.clone(), settings, &args.work.kinds)?;
+    let web = web::Listening::bind(session, settings.server.listen).await?;
+    let stop = Stop::on_signals(session.printer.clone());
+    let banner = demo.as_ref().map(demo::Demo::banner);
+    let web = web.answer(engine.clone(), banner, stop.gently.clone());
+    let ended = work_until_stopped(session, &engine, worker, &args.work, &stop).await;
+    stop.gently.cancel();
+    web.ended(&stop).await?;
+    close(&engine, ended).await
 }
 
 pub(crate) async fn work(session: &Session, args: WorkArgs) -> Result<Exit> {
-    let _ = (session, args);
-    std::future::ready(Ok(Exit::Ok)).await
+    let engine = session.engine().await?;
+    let worker = rounds::worker(engine.clone(), session.settings()?, &args.work.kinds)?;
+    let stop = Stop::on_signals(session.printer.clone());
+    let ended = work_until_stopped(session, &engine, worker, &args.work, &stop).await;
+    close(&engine, ended).await
 }
 
 pub(crate) async fn web(session: &Session, args: WebArgs) -> Result<Exit> {
-    let _ = (session, args);
-    std::future::ready(Ok(Exit::Ok)).await
+    let settings = session.settings_with(args.web.listen.as_deref())?;
+    let engine = session.engine().await?;
+    let web = web::Listening::bind(session, settings.server.listen).await?;
+    let stop = Stop::on_signals(session.printer.clone());
+    let ended = web
+        .answer(engine.clone(), None, stop.gently.clone())
+        .ended(&stop)
+        .await;
+    close(&engine, ended.map(|()| Exit::Ok)).await
+}
+
+async fn work_until_stopped(
+    session: &Session,
+    engine: &Engine,
+    worker: Worker,
+    args: &WorkingArgs,
+    stop: &Stop,
+) -> Result<Exit> {
+    let working = async {
+        if args.until_idle {
+            let idle = worker.run_until_idle(stop.gently.clone());
+            idle::watch(session, engine, idle).await?;
+            if stop.gently.is_cancelled() {
+                return Err(Failure::interrupted());
+            }
+            idle::list_what_is_left(session, engine).await?;
+        } else {
+            worker.run(stop.gently.clone()).await?;
+        }
+        Ok(Exit::Ok)
+    };
+    tokio::select! {
+        ended = working => ended,
+        () = stop.at_once.cancelled() => Err(Failure::interrupted()),
+    }
+}
+
+/// Folds the database's log back, so that a copy of the file is whole.
+async fn close(engine: &Engine, ended: Result<Exit>) -> Result<Exit> {
+    if ended.is_ok() {
+        engine.db().close().await;
+    }
+    ended
 }

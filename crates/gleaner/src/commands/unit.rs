@@ -174,12 +174,12 @@ impl Row for UnitDetail {
 
 /// One reason why a unit is not running.
 #[derive(Serialize)]
-struct WhyNot {
+pub(super) struct WhyNot {
     unit: UnitId,
     reason: String,
     /// When it ends by itself, if it does.
-    until: Option<Timestamp>,
-    text: String,
+    pub(super) until: Option<Timestamp>,
+    pub(super) text: String,
     /// The reason as the API has it.
     detail: Value,
 }
@@ -288,7 +288,7 @@ async fn why(session: &Session, engine: &Engine, address: &str) -> Result<Exit> 
 }
 
 /// A reason as a sentence.
-fn explain(unit: UnitId, why: &Why) -> WhyNot {
+pub(super) fn explain(unit: UnitId, why: &Why) -> WhyNot {
     let mut until = None;
     let text = match why {
         Why::Running { worker } => match worker {

@@ -189,7 +189,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     },
 ];
 
-static DISTRIBUTION: [Key; 4] = round_keys("4", "180d", "10m");
+static DISTRIBUTION: [Key; 4] = round_keys("4", "180d", "30m");
 static LICENSE: [Key; 4] = round_keys("2", "180d", "2h");
 static MAIL: [Key; 4] = round_keys("2", "30d", "6h");
 static GOINDEX: [Key; 4] = round_keys("4", "1d", "30m");

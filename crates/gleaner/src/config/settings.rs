@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-use super::{Config, SECTIONS, Value};
+use super::{Config, Origin, SECTIONS, Value};
 
 /// Everything that can be set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +49,10 @@ pub(crate) struct Work {
 pub(crate) struct Round {
     pub(crate) enabled: bool,
     pub(crate) workers: u32,
-    pub(crate) cadence: Duration,
-    pub(crate) max_run: Duration,
+    /// Only when it was set: the collectors declare their own.
+    pub(crate) cadence: Option<Duration>,
+    /// Likewise.
+    pub(crate) max_run: Option<Duration>,
 }
 
 /// `[upstream.NAME]`
@@ -77,21 +79,19 @@ impl Settings {
             let read = Reader(config, "upstream", Some(name));
             (name.to_owned(), upstream(&read))
         });
-        // Every round has a pool of its own name.
-        let pools = rounds
-            .keys()
-            .copied()
-            .chain(names(config, "pool"))
-            .map(|name| {
-                let read = Reader(config, "pool", Some(name));
-                let workers = read.count("workers");
-                let workers = workers.or_else(|| rounds.get(name).map(|round| round.workers));
-                let pool = Pool {
-                    workers,
-                    min_start_gap: read.duration("min_start_gap"),
-                };
-                (name.to_owned(), pool)
-            });
+        // Every round has a pool of its own name, with the hyphens that kinds have.
+        let own = rounds.keys().map(|name| name.replace('_', "-"));
+        let named = names(config, "pool").map(str::to_owned);
+        let pools = own.chain(named).map(|name| {
+            let read = Reader(config, "pool", Some(&name));
+            let round = rounds.get(name.replace('-', "_").as_str());
+            let workers = read.count("workers");
+            let pool = Pool {
+                workers: workers.or_else(|| round.map(|round| round.workers)),
+                min_start_gap: read.duration("min_start_gap"),
+            };
+            (name, pool)
+        });
         let (server, database, work) = (
             Reader(config, "server", None),
             Reader(config, "database", None),
@@ -137,8 +137,8 @@ fn round(read: &Reader<'_>) -> Round {
     Round {
         enabled: read.switch("enabled"),
         workers: read.count("workers").unwrap_or(1),
-        cadence: read.duration("cadence"),
-        max_run: read.duration("max_run"),
+        cadence: read.set_duration("cadence"),
+        max_run: read.set_duration("max_run"),
     }
 }
 
@@ -187,6 +187,13 @@ impl Reader<'_> {
             Some(Value::Duration(duration)) => *duration,
             _ => Duration::ZERO,
         }
+    }
+
+    /// A duration that somebody set.
+    fn set_duration(&self, key: &str) -> Option<Duration> {
+        let Self(config, section, name) = self;
+        let is_set = config.origin(section, *name, key) != Some(&Origin::Default);
+        is_set.then(|| self.duration(key))
     }
 
     fn size(&self, key: &str) -> u64 {

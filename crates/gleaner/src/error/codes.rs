@@ -120,9 +120,9 @@ codes! {
         "`gleaner db migrate` brings it up; `serve` and `work` do so at their start.";
     DB_CORRUPT = "E-DB-CORRUPT", Data,
         "the database is damaged, or the file is no database",
-        "Make a copy of the file before anything else. `gleaner db check` tells more; a copy can \
-         often be saved with `sqlite3 broken.db .recover`. If the path is simply wrong, name the \
-         right file with `--database sqlite:PATH`.";
+        "If the path is simply wrong, name the right file with `--database sqlite:PATH`. Else make \
+         a copy of the file before anything else; what is in it can often be saved with `sqlite3 \
+         broken.db .recover`.";
     DB_DATA = "E-DB-DATA", Data,
         "the database holds something unexpected",
         "A statement was refused or a value is not what belongs there. If nobody changed the \
@@ -143,6 +143,9 @@ codes! {
         "the output cannot be written",
         "Standard output leads to a full disk or a device that refuses. A reader that closes the \
          pipe early is no error.";
+    TOOL = "E-LOCAL-TOOL", Local,
+        "a program that is needed cannot be run",
+        "`gleaner doctor` lists the programs that the rounds call, and how to get them.";
     PORT = "E-LOCAL-PORT", Local,
         "the address to listen on cannot be used",
         "Another program listens there already, or the address is not one of this machine. Choose \

@@ -69,7 +69,7 @@ fn local_obstacle(path: &Path, error: &DbError) -> Option<Failure> {
         return Some(
             Failure::new(&codes::FULL, message)
                 .caused_by(cause)
-                .hint("make room, or move the data with `--data DIR`"),
+                .hint(data_directory::MAKE_ROOM),
         );
     }
     None
@@ -89,7 +89,7 @@ fn classify(error: &DbError) -> (&'static Code, Option<&'static str>) {
         ),
         DbError::Corrupt(_) => (
             &codes::DB_CORRUPT,
-            Some("keep a copy of the file; `gleaner db check` tells more"),
+            Some("is it the right file? If it is, copy it before anything else"),
         ),
         DbError::Address { .. } => (
             &codes::DB_ADDRESS,

@@ -78,6 +78,11 @@ impl Progress {
         }
     }
 
+    /// Whether it is worth looking at all.
+    pub(crate) fn is_on(&self) -> bool {
+        self.mode != Mode::Off
+    }
+
     /// Shows how things are at `now`.
     pub(crate) fn show(&mut self, now: Instant, gauges: &[Gauge]) {
         match self.mode {

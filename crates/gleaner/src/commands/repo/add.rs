@@ -33,7 +33,7 @@ const LONGEST_LINE: usize = 4096;
 
 /// What became of one address.
 #[derive(Serialize)]
-struct Addition {
+pub(in crate::commands) struct Addition {
     id: i64,
     url: String,
     /// Whether it is new.
@@ -86,7 +86,7 @@ pub(super) async fn import(session: &Session, args: ImportArgs) -> Result<Exit> 
     Ok(Exit::Ok)
 }
 
-async fn add_batch(
+pub(in crate::commands) async fn add_batch(
     engine: &Engine,
     addresses: &[RepositoryUrl],
     group: Option<&GroupName>,
@@ -121,7 +121,7 @@ async fn add_with_work(
     let units: Vec<engine::Enqueue> = new
         .iter()
         .zip(&added)
-        .filter(|(new, _)| !new.archived)
+        .filter(|(_, added)| added.is_new())
         .flat_map(|(new, added)| rounds::units(added.id(), &new.url))
         .collect();
     engine::enqueue_in(tx, &units, now).await?;
@@ -164,7 +164,7 @@ fn read_addresses(session: &Session, path: &Path) -> Result<Vec<RepositoryUrl>> 
     }
     if wrong > 0 {
         let message = format!(
-            "{wrong} lines of `{}` are no repository addresses",
+            "`{}` has lines that are no repository address: {wrong}",
             path.display()
         );
         return Err(Failure::new(&codes::REPOSITORY, message)

@@ -1,0 +1,158 @@
+//! `serve --demo`: a few generated repositories in a directory that is gone afterwards.
+
+use std::{path::Path, process::Stdio};
+
+use ::db::{Clock, Db, migrate};
+use engine::Engine;
+use facts::repository::RepositoryUrl;
+
+use crate::{
+    commands::repo,
+    error::{Failure, Result, at_database, codes},
+    session::{PARTS, Session},
+};
+
+/// A repository's name and its files.
+type Project = (&'static str, &'static [(&'static str, &'static str)]);
+
+const PROJECTS: &[Project] = &[
+    (
+        "lantern",
+        &[
+            (
+                "Cargo.toml",
+                "[package]\nname = \"lantern\"\nversion = \"0.3.1\"\nrepository = \"https://example.org/lantern\"\n",
+            ),
+            ("src/lib.rs", "pub fn light() {}\n"),
+        ],
+    ),
+    (
+        "orchard",
+        &[
+            (
+                "Cargo.toml",
+                "[workspace]\nmembers = [\"apple\", \"pear\"]\n\n[workspace.package]\nversion = \"1.4.0\"\n",
+            ),
+            (
+                "apple/Cargo.toml",
+                "[package]\nname = \"orchard-apple\"\nversion.workspace = true\n",
+            ),
+            (
+                "pear/Cargo.toml",
+                "[package]\nname = \"orchard-pear\"\nversion.workspace = true\npublish = false\n",
+            ),
+        ],
+    ),
+    (
+        "harbour",
+        &[
+            (
+                "package.json",
+                "{\n  \"name\": \"@harbour/root\",\n  \"private\": true,\n  \"workspaces\": [\"packages/*\"]\n}\n",
+            ),
+            (
+                "packages/crane/package.json",
+                "{\n  \"name\": \"@harbour/crane\",\n  \"version\": \"2.0.0\"\n}\n",
+            ),
+            ("README.md", "# Harbour\n"),
+        ],
+    ),
+    ("sketches", &[("notes.txt", "Nothing is published here.\n")]),
+];
+
+/// The demo's world; the directory goes when this is dropped.
+pub(super) struct Demo {
+    pub(super) engine: Engine,
+    directory: tempfile::TempDir,
+}
+
+impl Demo {
+    /// Makes repositories and a database with their work in it.
+    pub(super) async fn prepare(session: &Session) -> Result<Self> {
+        let directory = tempfile::tempdir().map_err(|error| {
+            Failure::new(&codes::NOT_WRITABLE, "there is no temporary directory")
+                .caused_by(&error)
+                .hint("set TMPDIR to a directory that you can write")
+        })?;
+        let mut addresses = Vec::new();
+        for (name, files) in PROJECTS {
+            let path = directory.path().join(name);
+            make_repository(&path, files).await?;
+            addresses.push(local_address(&path)?);
+        }
+        let url = format!("sqlite:{}", directory.path().join("demo.db").display());
+        let connection = session.settings()?.database.connection();
+        let db = Db::connect(&url, &connection).await;
+        let db = db.map_err(|error| at_database(&url, error))?;
+        let clock = Clock::system();
+        migrate(&db, PARTS, &clock).await?;
+        let engine = Engine::new(db, clock);
+        repo::add_batch(&engine, &addresses, None).await?;
+        session.printer.note(&format!(
+            "a demo of {} generated repositories; nothing is kept",
+            addresses.len()
+        ));
+        Ok(Self { engine, directory })
+    }
+
+    /// What every page says.
+    pub(super) fn banner(&self) -> String {
+        let place = self.directory.path().display();
+        format!("This is the demo: generated repositories in {place}, gone when it ends.")
+    }
+}
+
+fn local_address(path: &Path) -> Result<RepositoryUrl> {
+    let path = path.to_string_lossy();
+    RepositoryUrl::local(&path).map_err(|error| {
+        let message = format!("`{path}` cannot hold the demo's repositories");
+        Failure::new(&codes::NOT_WRITABLE, message).caused_by(&error)
+    })
+}
+
+async fn make_repository(path: &Path, files: &[(&str, &str)]) -> Result<()> {
+    for (name, text) in files {
+        let file = path.join(name);
+        let written = std::fs::create_dir_all(file.parent().unwrap_or(path))
+            .and_then(|()| std::fs::write(&file, text));
+        written.map_err(|error| {
+            let message = format!("cannot write `{}`", file.display());
+            Failure::new(&codes::NOT_WRITABLE, message).caused_by(&error)
+        })?;
+    }
+    for args in [
+        &["init", "--quiet", "--initial-branch=main"][..],
+        &["add", "--all"],
+        &["commit", "--quiet", "--message=Begin"],
+    ] {
+        git(path, args).await?;
+    }
+    Ok(())
+}
+
+/// Runs git without the user's own settings, so that hooks and signing keep out of the demo.
+async fn git(path: &Path, args: &[&str]) -> Result<()> {
+    let output = tokio::process::Command::new("git")
+        .args(["-c", "user.name=Demo", "-c", "user.email=demo@example.org"])
+        .args(args)
+        .current_dir(path)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env_remove("GIT_DIR")
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await;
+    let failure = |why: &str| {
+        Failure::new(
+            &codes::TOOL,
+            format!("`git {}` failed: {why}", args.join(" ")),
+        )
+        .hint("install git and make sure that it is in PATH")
+    };
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(failure(String::from_utf8_lossy(&output.stderr).trim())),
+        Err(error) => Err(failure(&error.to_string())),
+    }
+}
