@@ -10,18 +10,18 @@
 //! | past the edge's deadline | failed: parks the parent | missed: counted |
 //!
 //! A one-off that succeeded before the stated time, and would never run again,
-//! is run once more.
+//! is run once more from that time on.
 //!
 //! A failed edge is met when its child succeeds after all, and the last one so
 //! mended lets the parent go. The edges are folded by the resolver
 //! ([`crate::resolver`]), never by the run that ends.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use db::{Bulk, DbError, Timestamp, Tx, sql};
 
 use crate::{
-    Enqueue, Rank, Requirement, UnitId,
+    Enqueue, Requirement, UnitId,
     enqueue::{EnqueueError, Placed, Purpose, place},
 };
 
@@ -49,13 +49,47 @@ pub(crate) async fn add(
             }
         }
     }
+    let edges = once_each(edges);
     mark_required(tx, &edges).await?;
-    renew(tx, &edges, now).await?;
     insert(tx, &edges).await?;
     refuse_cycles(tx, &edges).await?;
     let parents: Vec<UnitId> = waits.iter().map(|(parent, _)| parent.id).collect();
     unfold(tx, parents).await?;
     Ok(())
+}
+
+/// One edge between two units; of several the strictest counts: hard before
+/// soft, the latest `since`, the earliest deadline.
+fn once_each(edges: Vec<(Placed, Placed, &Requirement)>) -> Vec<Edge> {
+    let mut once: BTreeMap<(UnitId, UnitId), Edge> = BTreeMap::new();
+    for (parent, child, one) in edges {
+        once.entry((parent.id, child.id))
+            .and_modify(|edge| {
+                edge.hard |= one.hard;
+                edge.since = edge.since.max(one.since);
+                edge.deadline = match (edge.deadline, one.deadline) {
+                    (Some(a), Some(b)) => Some(a.min(b)),
+                    (a, b) => a.or(b),
+                };
+            })
+            .or_insert(Edge {
+                parent,
+                child,
+                hard: one.hard,
+                since: one.since,
+                deadline: one.deadline,
+            });
+    }
+    once.into_values().collect()
+}
+
+/// An edge on its way into the table.
+struct Edge {
+    parent: Placed,
+    child: Placed,
+    hard: bool,
+    since: Option<Timestamp>,
+    deadline: Option<Timestamp>,
 }
 
 /// Lets a unit that is running wait for more than one transaction can write:
@@ -88,11 +122,8 @@ pub(crate) async fn unfold(tx: &mut Tx, units: Vec<UnitId>) -> Result<(), DbErro
 /// From here on the children's ends are reported. The row lock that this takes
 /// decides every race with a child that ends just now: either its end is
 /// already visible to the parent's own fold, or its ending sees the mark.
-async fn mark_required(
-    tx: &mut Tx,
-    edges: &[(Placed, Placed, &Requirement)],
-) -> Result<(), DbError> {
-    let mut children: Vec<UnitId> = edges.iter().map(|(_, child, _)| child.id).collect();
+async fn mark_required(tx: &mut Tx, edges: &[Edge]) -> Result<(), DbError> {
+    let mut children: Vec<UnitId> = edges.iter().map(|edge| edge.child.id).collect();
     children.sort_unstable();
     children.dedup();
     tx.execute_bulk(
@@ -100,36 +131,6 @@ async fn mark_required(
         Bulk::new().ints("unit", children),
     )
     .await?;
-    Ok(())
-}
-
-/// A done child that must succeed *since* some later time has to run for that.
-async fn renew(
-    tx: &mut Tx,
-    edges: &[(Placed, Placed, &Requirement)],
-    now: Timestamp,
-) -> Result<(), DbError> {
-    let dated: Vec<(UnitId, Timestamp)> = edges
-        .iter()
-        .filter(|(_, child, _)| !child.fresh)
-        .filter_map(|(_, child, one)| Some((child.id, one.since?)))
-        .collect();
-    let renewed = tx
-        .execute_bulk(
-            sql!(
-                "UPDATE unit SET state = 'ready', rank = $1, due_at = $2 FROM {rows}
-                 WHERE unit.id = r.unit AND unit.state = 'done' AND unit.succeeded_at < r.since",
-                Rank::First.number(),
-                now
-            ),
-            Bulk::new()
-                .ints("unit", dated.iter().map(|(id, _)| *id))
-                .times("since", dated.iter().map(|(_, since)| *since)),
-        )
-        .await?;
-    if renewed > 0 {
-        tx.wake();
-    }
     Ok(())
 }
 
@@ -147,7 +148,7 @@ pub(crate) async fn unstage(tx: &mut Tx, parents: Vec<UnitId>) -> Result<(), DbE
     Ok(())
 }
 
-async fn insert(tx: &mut Tx, edges: &[(Placed, Placed, &Requirement)]) -> Result<(), DbError> {
+async fn insert(tx: &mut Tx, edges: &[Edge]) -> Result<(), DbError> {
     tx.execute_bulk(
         sql!(
             "INSERT INTO requirement (parent, child, hard, since, deadline, state)
@@ -156,11 +157,11 @@ async fn insert(tx: &mut Tx, edges: &[(Placed, Placed, &Requirement)]) -> Result
                 hard = excluded.hard, since = excluded.since, deadline = excluded.deadline, state = 'open'"
         ),
         Bulk::new()
-            .ints("parent", edges.iter().map(|(parent, _, _)| parent.id))
-            .ints("child", edges.iter().map(|(_, child, _)| child.id))
-            .bools("hard", edges.iter().map(|(_, _, one)| one.hard))
-            .times("since", edges.iter().map(|(_, _, one)| one.since))
-            .times("deadline", edges.iter().map(|(_, _, one)| one.deadline)),
+            .ints("parent", edges.iter().map(|edge| edge.parent.id))
+            .ints("child", edges.iter().map(|edge| edge.child.id))
+            .bools("hard", edges.iter().map(|edge| edge.hard))
+            .times("since", edges.iter().map(|edge| edge.since))
+            .times("deadline", edges.iter().map(|edge| edge.deadline)),
     )
     .await?;
     Ok(())
@@ -168,20 +169,17 @@ async fn insert(tx: &mut Tx, edges: &[(Placed, Placed, &Requirement)]) -> Result
 
 /// A cycle would wait for ever. A child that was created a moment ago has no
 /// edges of its own, so the usual fan-out costs nothing here.
-async fn refuse_cycles(
-    tx: &mut Tx,
-    edges: &[(Placed, Placed, &Requirement)],
-) -> Result<(), EnqueueError> {
-    let parents: HashSet<UnitId> = edges.iter().map(|(parent, _, _)| parent.id).collect();
+async fn refuse_cycles(tx: &mut Tx, edges: &[Edge]) -> Result<(), EnqueueError> {
+    let parents: HashSet<UnitId> = edges.iter().map(|edge| edge.parent.id).collect();
     let suspects: Vec<(UnitId, UnitId)> = edges
         .iter()
-        .filter(|(_, child, _)| !child.fresh || parents.contains(&child.id))
-        .map(|(parent, child, _)| (parent.id, child.id))
+        .filter(|edge| !edge.child.fresh || parents.contains(&edge.child.id))
+        .map(|edge| (edge.parent.id, edge.child.id))
         .collect();
     if suspects.is_empty() {
         return Ok(());
     }
-    if edges.iter().any(|(parent, _, _)| !parent.fresh) {
+    if edges.iter().any(|edge| !edge.parent.fresh) {
         // Two transactions could each add half of a cycle without seeing the
         // other's; old parents with old children therefore go one at a time.
         tx.execute(sql!(

@@ -14,7 +14,7 @@
 
 use db::{Bulk, DbError, Timestamp, Tx, sql, transact};
 
-use crate::{Engine, MOST_ROWS, UnitId};
+use crate::{Engine, MOST_ROWS, Rank, UnitId};
 
 /// Notes taken in one transaction. Each may touch more rows than itself (its
 /// edge, the note), so it stays below the limit on rows.
@@ -112,7 +112,7 @@ async fn fold(tx: &mut Tx, now: Timestamp) -> Result<usize, DbError> {
     // Edges at these children, whoever the parent, and all edges of these parents.
     let mut more = false;
     for side in ["child", "parent"] {
-        more |= fold_edges(tx, side, &units).await?;
+        more |= fold_edges(tx, side, &units, now).await?;
     }
     settle(tx, parents, now).await?;
     if more {
@@ -124,7 +124,12 @@ async fn fold(tx: &mut Tx, now: Timestamp) -> Result<usize, DbError> {
 
 /// Looks at the open and failed edges on one side of these units; true if it
 /// stopped at the limit on rows.
-async fn fold_edges(tx: &mut Tx, side: &'static str, units: &[UnitId]) -> Result<bool, DbError> {
+async fn fold_edges(
+    tx: &mut Tx,
+    side: &'static str,
+    units: &[UnitId],
+    now: Timestamp,
+) -> Result<bool, DbError> {
     let bulk = || Bulk::new().ints("unit", units.iter().copied());
     let ended_since = "(CASE WHEN requirement.hard THEN unit.succeeded_at ELSE unit.ended_at END)";
     let bad = "unit.state IN ('parked', 'cancelled')";
@@ -156,7 +161,52 @@ async fn fold_edges(tx: &mut Tx, side: &'static str, units: &[UnitId]) -> Result
     let fallen = tx
         .execute_bulk(db::Statement::built(fallen), bulk())
         .await?;
+    renew(tx, side, units, now).await?;
     Ok(met.max(fallen) >= MOST_ROWS as u64)
+}
+
+/// A done child whose success was too early for somebody would never run
+/// again, and they would wait for ever: it runs once more.
+async fn renew(
+    tx: &mut Tx,
+    side: &'static str,
+    units: &[UnitId],
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let early = format!(
+        "SELECT requirement.child AS child, max(requirement.since) AS since
+         FROM {{rows}} JOIN requirement ON requirement.{side} = r.unit
+         JOIN unit ON unit.id = requirement.child
+         WHERE requirement.state = 'open' AND unit.state = 'done'
+           AND requirement.since > unit.succeeded_at
+         GROUP BY requirement.child"
+    );
+    let rows = tx
+        .fetch_bulk(
+            db::Statement::built(early),
+            Bulk::new().ints("unit", units.iter().copied()),
+        )
+        .await?;
+    let mut early: Vec<(UnitId, Timestamp)> = Vec::with_capacity(rows.len());
+    for row in &rows {
+        early.push((row.get("child")?, row.get::<Timestamp>("since")?.max(now)));
+    }
+    let renewed = tx
+        .execute_bulk(
+            sql!(
+                "UPDATE unit SET state = 'ready', rank = $1, due_at = r.due FROM {rows}
+                 WHERE unit.id = r.unit AND unit.state = 'done'",
+                Rank::First.number()
+            ),
+            Bulk::new()
+                .ints("unit", early.iter().map(|(id, _)| *id))
+                .times("due", early.iter().map(|(_, due)| *due)),
+        )
+        .await?;
+    if renewed > 0 {
+        tx.wake();
+    }
+    Ok(())
 }
 
 /// Locks these units in order, so that nobody else settles them meanwhile.

@@ -44,6 +44,9 @@ impl Engine {
             .fetch_all(sql!(
                 "SELECT id FROM unit WHERE state = 'waiting'
                    AND NOT EXISTS (SELECT 1 FROM unfolded WHERE unfolded.unit = unit.id)
+                   AND NOT EXISTS (SELECT 1 FROM requirement
+                        JOIN unfolded ON unfolded.unit = requirement.child
+                        WHERE requirement.parent = unit.id)
                    AND (NOT EXISTS (SELECT 1 FROM requirement WHERE requirement.parent = unit.id
                                     AND requirement.state = 'open')
                         OR NOT EXISTS (SELECT 1 FROM requirement

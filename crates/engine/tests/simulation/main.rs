@@ -1,0 +1,102 @@
+//! A deterministic simulation of the engine.
+//!
+//! Several hand-driven processes share one database and one fake clock. A
+//! seeded generator decides every step: who enqueues, claims, commits, ends,
+//! crashes, loses the answer to a commit, sleeps through its beats, or sets the
+//! wall clock. The world keeps its own books (`model`), checks each step
+//! against them (`invariants`), and in the end lets everything heal and looks
+//! at where it came to rest (`healing`).
+//!
+//! A seed that fails is printed with the command that replays it alone.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails loudly and says how to replay it"
+)]
+
+mod actions;
+mod healing;
+mod invariants;
+mod model;
+mod turning;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use db::testing::TestDb;
+use model::World;
+
+/// Steps of chaos before the world may heal.
+const STEPS: usize = 120;
+
+#[derive(Clone, Copy)]
+enum On {
+    Memory,
+    Postgres,
+}
+
+/// Runs a range of seeds, or the one that is to be replayed.
+fn simulate(on: On, test: &str, first: u64, seeds: u64) {
+    if let Ok(seed) = std::env::var("GLEANER_SIM_SEED") {
+        return simulate_one(on, test, seed.parse().unwrap());
+    }
+    let (first, seeds) = match std::env::var_os("GLEANER_LONG") {
+        // Far from the seeds of the gate and of the other tests.
+        Some(_) => (1_000_000 + first * 1_000, seeds * 50),
+        None => (first, seeds),
+    };
+    for seed in first..first + seeds {
+        simulate_one(on, test, seed);
+    }
+}
+
+fn simulate_one(on: On, test: &str, seed: u64) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let log = model::Log::default();
+    let run = catch_unwind(AssertUnwindSafe(|| {
+        runtime.block_on(async {
+            let parts = &[engine::PART];
+            let db = match on {
+                On::Memory => TestDb::memory(parts).await,
+                On::Postgres => TestDb::postgres(parts).await,
+            };
+            let mut world = World::create(db, seed, log.clone()).await;
+            for _ in 0..STEPS {
+                world.step().await;
+            }
+            world.heal().await;
+        });
+    }));
+    if let Err(panic) = run {
+        eprintln!("the last steps of seed {seed}:");
+        for line in log.tail(60) {
+            eprintln!("  {line}");
+        }
+        eprintln!(
+            "seed {seed} failed; replay it alone with\n  \
+             GLEANER_SIM_SEED={seed} cargo nextest run -p engine --test simulation {test}"
+        );
+        resume_unwind(panic);
+    }
+}
+
+macro_rules! seeds {
+    ($($name:ident: $on:ident, $first:expr, $count:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            simulate(On::$on, stringify!($name), $first, $count);
+        }
+    )*};
+}
+
+seeds! {
+    sqlite_a: Memory, 0, 500;
+    sqlite_b: Memory, 500, 500;
+    sqlite_c: Memory, 1_000, 500;
+    sqlite_d: Memory, 1_500, 500;
+    postgres_a: Postgres, 10_000, 50;
+    postgres_b: Postgres, 10_050, 50;
+}
