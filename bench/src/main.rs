@@ -1,1 +1,41 @@
-fn main() {}
+//! Benchmarks: one JSON object per figure on stdout, everything else on stderr.
+//!
+//! Budgets are ratios in one run on one machine, because machines differ and a
+//! shared one is never quiet: what is compared is measured in turns, and each
+//! figure is the median of the rounds.
+
+use clap::{Parser, Subcommand};
+
+// As in xtask: the file needs std only, and the `testing` feature stays out of what is built here.
+#[path = "../../crates/db/src/testing/cluster.rs"]
+#[expect(dead_code, unreachable_pub, reason = "written for another crate as well")]
+mod cluster;
+mod database;
+mod engine;
+mod figure;
+
+#[derive(Debug, Parser)]
+#[command(name = "bench", about = "Measures the rooms and prints JSON lines")]
+struct Arguments {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(Debug, Subcommand)]
+enum Bench {
+    /// Enqueue and drain: rates, turn latency, WAL, and peers in the same run.
+    Engine(engine::drain::Options),
+    /// The claim beside many done, future and blocked rows.
+    EngineScale(engine::scale::Options),
+    /// Many children of one parent against as many units without one.
+    EngineFanin(engine::fanin::Options),
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    match Arguments::parse().bench {
+        Bench::Engine(options) => engine::drain::run(&options).await,
+        Bench::EngineScale(options) => engine::scale::run(&options).await,
+        Bench::EngineFanin(options) => engine::fanin::run(&options).await,
+    }
+}

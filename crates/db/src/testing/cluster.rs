@@ -40,17 +40,18 @@ const SOCKET: &str = ".s.PGSQL.5432";
 /// A socket's address holds 104 bytes on some systems and 108 on others, with the final NUL.
 const LONGEST_SOCKET_PATH: usize = 103;
 
-/// Run as `sh -c KEEPER sh DIRECTORY BINARIES`; says `ready` on stdout once the server accepts
+/// Run as `sh -c KEEPER sh DIRECTORY BINARIES SETTING…`; says `ready` on stdout once the server accepts
 /// connections, and ends without a word when it does not come up.
 const KEEPER: &str = r#"
 dir=$1 bin=$2
+shift 2
 exec 2>>"$dir/log"
 "$bin/initdb" -D "$dir/data" -U postgres -E UTF8 --locale=C -A trust --no-sync >>"$dir/log" || exit 1
 guard=
 if setpriv --pdeathsig keep true; then guard='setpriv --pdeathsig QUIT'; fi
 $guard "$bin/postgres" -D "$dir/data" -c port=5432 -c listen_addresses= \
     -c unix_socket_directories="$dir" -c max_connections=200 -c shared_buffers=256MB \
-    -c fsync=off -c full_page_writes=off </dev/null >>"$dir/log" &
+    -c fsync=off -c full_page_writes=off "$@" </dev/null >>"$dir/log" &
 server=$!
 until grep -q '^ready' "$dir/data/postmaster.pid"; do
     kill -0 "$server" || exit 1
@@ -76,6 +77,11 @@ pub struct Cluster {
 impl Cluster {
     /// Starts a fresh cluster and waits until it accepts connections (about two seconds).
     pub fn start() -> Result<Self> {
+        Self::start_with(&[])
+    }
+
+    /// As [`Cluster::start`], with server settings (`name=value`) that overrule those for tests.
+    pub fn start_with(settings: &[&str]) -> Result<Self> {
         let binaries = Self::find_binaries().ok_or_else(|| {
             Error::other(format!(
                 "no PostgreSQL server binaries (initdb and postgres, {OLDEST_MAJOR} or newer) in \
@@ -88,7 +94,7 @@ impl Cluster {
         sweep(&parent);
 
         let directory = create_directory(&parent, account.as_ref())?;
-        let started = start_keeper(&directory, &binaries, account.as_ref());
+        let started = start_keeper(&directory, &binaries, settings, account.as_ref());
         let mut keeper = started.inspect_err(|_| {
             let _ = fs::remove_dir_all(&directory);
         })?;
@@ -242,7 +248,12 @@ fn create_directory(parent: &Path, account: Option<&Account>) -> Result<PathBuf>
     Err(Error::other("one process has a hundred private clusters"))
 }
 
-fn start_keeper(directory: &Path, binaries: &Path, account: Option<&Account>) -> Result<Child> {
+fn start_keeper(
+    directory: &Path,
+    binaries: &Path,
+    settings: &[&str],
+    account: Option<&Account>,
+) -> Result<Child> {
     let mut words: Vec<OsString> = Vec::new();
     if let Some(Account { name, group, .. }) = account {
         let (user, group) = (format!("--reuid={name}"), format!("--regid={group}"));
@@ -250,6 +261,12 @@ fn start_keeper(directory: &Path, binaries: &Path, account: Option<&Account>) ->
     }
     words.extend(["sh", "-c", KEEPER, "sh"].map(OsString::from));
     words.extend([directory.into(), binaries.into()]);
+    // The last mention of a setting wins.
+    words.extend(
+        settings
+            .iter()
+            .flat_map(|setting| ["-c", setting].map(OsString::from)),
+    );
     Command::new(&words[0])
         .args(&words[1..])
         // Our own directory may be closed to the server's account.

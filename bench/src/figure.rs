@@ -1,0 +1,91 @@
+//! What a bench says: one JSON object per line.
+
+use std::io::{self, Write as _};
+
+use serde::Serialize;
+
+/// One figure. `peer` names what was measured when it was not us, or what we
+/// are compared with when `unit` is a ratio.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figure {
+    pub bench: &'static str,
+    pub metric: &'static str,
+    pub value: f64,
+    pub unit: &'static str,
+    pub database: &'static str,
+    pub peer: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<usize>,
+}
+
+impl Figure {
+    pub(crate) fn new(bench: &'static str, database: &'static str) -> Self {
+        Self {
+            bench,
+            metric: "",
+            value: 0.0,
+            unit: "",
+            database,
+            peer: None,
+            batch: None,
+            workers: None,
+        }
+    }
+
+    /// Prints this figure with another metric, value and unit.
+    pub(crate) fn print(
+        &self,
+        metric: &'static str,
+        value: f64,
+        unit: &'static str,
+    ) -> io::Result<()> {
+        let figure = Self {
+            metric,
+            value: rounded(value),
+            unit,
+            ..self.clone()
+        };
+        let mut out = io::stdout().lock();
+        serde_json::to_writer(&mut out, &figure)?;
+        writeln!(out)
+    }
+
+    pub(crate) fn peer(&self, peer: &'static str) -> Self {
+        Self {
+            peer: Some(peer),
+            ..self.clone()
+        }
+    }
+}
+
+/// Four significant digits: more would be noise.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let scale = 10_f64.powf(3.0 - value.abs().log10().floor());
+    if scale >= 1.0 {
+        (value * scale).round() / scale
+    } else {
+        value.round()
+    }
+}
+
+/// The value that `share` of all lie below.
+pub(crate) fn quantile(values: &mut [f64], share: f64) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let place = (values.len().saturating_sub(1) as f64 * share).round() as usize;
+    values.get(place).copied().unwrap_or_default()
+}
+
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// Tells a person what is going on, on stderr.
+pub(crate) fn remark(text: &str) {
+    // A closed stderr is no reason to stop measuring.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
