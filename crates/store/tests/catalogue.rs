@@ -99,6 +99,18 @@ both! {
         assert_eq!(twice, [Added::Added(twice[0].id()), Added::Already(twice[0].id())]);
     }
 
+    async fn two_who_add_the_same_at_once_make_one_of_each(db: TestDb) {
+        let forth: Vec<NewRepository> = (0..300).map(|n| new(&format!("github.com/o/r{n}"))).collect();
+        let back: Vec<NewRepository> = forth.iter().rev().cloned().collect();
+        let (a, b) = tokio::join!(add_many(&db, &forth, at(1)), add_many(&db, &back, at(1)));
+        let (a, mut b) = (a.unwrap(), b.unwrap());
+        b.reverse();
+        for (a, b) in a.iter().zip(&b) {
+            assert_eq!(a.id(), b.id());
+            assert_ne!(a.is_new(), b.is_new());
+        }
+    }
+
     async fn a_repository_is_found_by_whatever_people_call_it(db: TestDb) {
         let flask = add_one(&db, new("https://github.com/pallets/Flask"), at(1)).await.id();
         let local = add_one(&db, new("/srv/git/thing.git"), at(1)).await.id();
@@ -111,6 +123,8 @@ both! {
             assert_eq!(found(&db, text).await, Some(local), "{text}");
         }
         assert_eq!(found(&db, "a/b/c/deep").await, Some(deep));
+        let dotted = add_one(&db, new("https://gitlab.com/my.group/thing2"), at(1)).await.id();
+        assert_eq!(found(&db, "my.group/thing2").await, Some(dotted));
         for text in ["", "9999", "99999999999999999999", "nobody/nothing", "https://github.com/no/no"] {
             assert_eq!(found(&db, text).await, None, "{text}");
         }
@@ -161,6 +175,23 @@ both! {
         assert_eq!(found(&db, "a/old").await, Some(old));
         assert_eq!(groups::of_repository(&db, old).await.unwrap(), ["g"]);
         assert!(repositories::by_id(&db, new_id).await.unwrap().is_none());
+    }
+
+    async fn a_batch_that_merges_two_answers_with_the_one_that_stays(db: TestDb) {
+        let a = add_one(&db, numbered("https://github.com/x/a", "7"), at(1)).await.id();
+        let b = add_one(&db, new("https://github.com/x/was"), at(1)).await.id();
+        let mut tx = db.begin().await.unwrap();
+        let to = RepositoryUrl::parse("https://github.com/x/b").unwrap();
+        rename(&mut tx, b, &to, at(2)).await.unwrap();
+        // The forge now says that number 7 is x/b, and somebody brings the former name of x/b.
+        let added = add_batch(&mut tx, &[
+            new("https://github.com/x/was"),
+            numbered("https://github.com/x/b", "7"),
+            new("https://github.com/x/a"),
+        ], at(3)).await.unwrap();
+        assert_eq!(added, [Added::Already(a); 3]);
+        tx.commit().await.unwrap();
+        assert_eq!(found(&db, "x/was").await, Some(a));
     }
 
     async fn a_name_taken_over_by_another_repository_is_its(db: TestDb) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use db::{Bulk, Db, DbError, Timestamp, Tx, sql, transact};
 use facts::repository::RepositoryUrl;
 
-use super::{change, slug_key};
+use super::{Renamed, change, slug_key};
 use crate::MAX_ROWS;
 
 /// A repository to add, with what the giver knows about it.
@@ -107,13 +107,16 @@ pub async fn add_batch(
     let mut found = look_up(tx, &distinct).await?;
     let mut known = HashMap::new();
     let mut fresh = Vec::new();
+    let mut merged = HashMap::new();
     for (place, repository) in distinct.iter().enumerate() {
         let matches = found.remove(&place).unwrap_or_default();
-        match settle(tx, repository, &matches, now).await? {
+        match settle(tx, repository, &matches, &mut merged, now).await? {
             Some(id) => drop(known.insert(place, Added::Already(id))),
             None => fresh.push(*repository),
         }
     }
+    // One order for all writers, so that two of them cannot lock each other out.
+    fresh.sort_by_cached_key(|repository| repository.url.key());
     let mut by_key = insert(tx, &fresh, now).await?;
     for (place, repository) in distinct.iter().enumerate() {
         if let Some(added) = by_key.remove(&repository.url.key()) {
@@ -123,8 +126,8 @@ pub async fn add_batch(
     place_of
         .into_iter()
         .map(|(place, first)| match known.get(&place) {
-            Some(added) if first => Ok(*added),
-            Some(added) => Ok(Added::Already(added.id())),
+            Some(Added::Added(id)) if first => Ok(Added::Added(*id)),
+            Some(added) => Ok(Added::Already(survivor(&merged, added.id()))),
             None => Err(DbError::Value {
                 column: "key".into(),
                 why: "a repository that was just written cannot be found".into(),
@@ -201,32 +204,44 @@ async fn look_up(
     Ok(found)
 }
 
+/// The entry that stands for another one since this batch merged them.
+fn survivor(merged: &HashMap<i64, i64>, id: i64) -> i64 {
+    std::iter::successors(Some(id), |id| merged.get(id).copied())
+        .last()
+        .unwrap_or(id)
+}
+
 /// Decides whether the repository is one of these; answers its id.
 async fn settle(
     tx: &mut Tx,
     new: &NewRepository,
     matches: &[Match],
+    merged: &mut HashMap<i64, i64>,
     now: Timestamp,
 ) -> Result<Option<i64>, DbError> {
     for candidate in matches {
+        let found = survivor(merged, candidate.id);
         if candidate.by == By::ForgeId {
-            if candidate.key != new.url.key() {
-                change::rename(tx, candidate.id, &new.url, now).await?;
+            if candidate.key != new.url.key()
+                && let Renamed::Merged { id, dropped } =
+                    change::rename(tx, found, &new.url, now).await?
+            {
+                merged.insert(dropped, id);
             }
-            return Ok(Some(candidate.id));
+            return Ok(Some(found));
         }
         match (&candidate.forge_id, &new.forge_id) {
             // Another repository bears the name today.
             (Some(old), Some(today)) if old != today => {
                 if candidate.by == By::Key {
-                    change::displace(tx, candidate.id, now).await?;
+                    change::displace(tx, found, now).await?;
                 }
             }
             (None, Some(today)) => {
-                change::set_forge_id(tx, candidate.id, today).await?;
-                return Ok(Some(candidate.id));
+                change::set_forge_id(tx, found, today).await?;
+                return Ok(Some(found));
             }
-            _ => return Ok(Some(candidate.id)),
+            _ => return Ok(Some(found)),
         }
     }
     Ok(None)

@@ -126,7 +126,8 @@ pub async fn rename_by_forge_id(
 }
 
 /// Sets the forge's own number. Where another entry has it already, the two are one repository:
-/// answers that other entry's id and changes nothing.
+/// answers that other entry's id and changes nothing; [`rename`] that one to this address, and
+/// they are merged.
 pub async fn set_forge_id(tx: &mut Tx, id: i64, forge_id: &str) -> Result<Option<i64>, DbError> {
     let holder = tx
         .fetch_optional(sql!(

@@ -29,9 +29,12 @@ pub async fn find(db: &Db, text: &str) -> Result<Found, DbError> {
         };
         return Ok(one(found.into_iter().collect()));
     }
-    if let Ok(url) = RepositoryUrl::parse(text) {
-        return Ok(one(by_url(db, &url).await?.into_iter().collect()));
+    if let Ok(url) = RepositoryUrl::parse(text)
+        && let Some(found) = by_url(db, &url).await?
+    {
+        return Ok(Found::One(Box::new(found)));
     }
+    // What looks like a host may be an owner with a dot in its name.
     let key = text.trim_matches('/').to_lowercase();
     for place in [
         "FROM repository r WHERE r.slug_key = $1",
