@@ -56,6 +56,20 @@ impl Default for Timing {
     }
 }
 
+impl Timing {
+    /// The usual proportions around the time after which a process is dead: it
+    /// beats six times as often, and gives up a sixth earlier than others give it up.
+    pub fn dead_after(limit: Duration) -> Self {
+        let limit = limit.max(Duration::from_millis(60));
+        Self {
+            beat: limit / 6,
+            give_up: limit / 6 * 5,
+            dead_after: limit,
+            ..Self::default()
+        }
+    }
+}
+
 /// Runs units of the kinds it was given.
 pub struct Worker {
     engine: Engine,

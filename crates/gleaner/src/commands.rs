@@ -4,6 +4,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod db;
 pub(crate) mod doctor;
+pub(crate) mod drill;
 pub(crate) mod group;
 pub(crate) mod health;
 pub(crate) mod help;
