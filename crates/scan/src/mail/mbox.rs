@@ -29,7 +29,7 @@ const CHUNK: usize = 256 * 1024;
 const LOOKAHEAD: usize = 8 * 1024;
 /// After so many wrong `Content-Length` fields the file is not of that kind.
 const MAX_LENGTH_LIES: u8 = 4;
-const DEFAULT_MAX_MESSAGE: usize = 64 * 1024 * 1024;
+const DEFAULT_MAX_MESSAGE: usize = 32 * 1024 * 1024;
 
 /// One message of an mbox, without its separator and with `>From ` escapes taken back.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub struct Splitter<R> {
     length_lies: u8,
 }
 
-/// Splits bytes or any reader with the default limit of 64 MiB for one message.
+/// Splits bytes or any reader with the default limit of 32 MiB for one message.
 pub fn split<R: Read>(reader: R) -> Splitter<R> {
     Splitter::with_limit(reader, DEFAULT_MAX_MESSAGE)
 }
@@ -278,6 +278,10 @@ impl<R: Read> Splitter<R> {
         if handed_out || self.start >= self.buffer.len() {
             self.buffer.drain(..self.start);
             self.start = 0;
+            // One huge message must not hold its memory for the rest of the file.
+            if self.buffer.capacity() > 16 * CHUNK && self.buffer.len() < CHUNK {
+                self.buffer.shrink_to(2 * CHUNK);
+            }
         }
     }
 

@@ -178,7 +178,9 @@ fn mark_quotes(lines: &[Line<'_>], kinds: &mut [Kind]) {
             }
             return;
         }
-        if is_quoted(lines[at].text) {
+        if is_lone_attribution(lines[at].text) {
+            kinds[at] = Kind::Quoted;
+        } else if is_quoted(lines[at].text) {
             kinds[at] = Kind::Quoted;
             mark_attribution(lines, kinds, at);
         }
@@ -194,7 +196,7 @@ fn is_quoted(text: &str) -> bool {
 
 /// Walks up from a quotation to `On …, X wrote:`, over blank lines and wrapping.
 fn mark_attribution(lines: &[Line<'_>], kinds: &mut [Kind], quote: usize) {
-    let Some(last) = (quote.saturating_sub(2)..quote)
+    let Some(last) = (quote.saturating_sub(3)..quote)
         .rev()
         .find(|&at| !lines[at].text.trim().is_empty())
     else {
@@ -211,6 +213,14 @@ fn mark_attribution(lines: &[Line<'_>], kinds: &mut [Kind], quote: usize) {
     for kind in &mut kinds[first.unwrap_or(last)..quote] {
         *kind = Kind::Quoted;
     }
+}
+
+/// All of it on one line, dated: nobody writes that in prose, so the quotation need not follow.
+fn is_lone_attribution(text: &str) -> bool {
+    const STARTS: [&str; 7] = ["On ", "Am ", "Le ", "El ", "Il ", "Em ", "Den "];
+    STARTS.iter().any(|start| text.starts_with(start))
+        && ends_attribution(text)
+        && text.contains(|c: char| c.is_ascii_digit())
 }
 
 fn ends_attribution(text: &str) -> bool {

@@ -139,7 +139,8 @@ fn unflow(text: &str, deletes_space: bool) -> String {
         let depth = line.len() - unquoted.len();
         let content = unquoted.strip_prefix(' ').unwrap_or(unquoted);
         let is_signature = content == "-- ";
-        let flows = content.ends_with(' ') && !is_signature;
+        // A line of blanks is a blank line of some quoted patch, not half of a paragraph.
+        let flows = content.ends_with(' ') && !is_signature && !content.trim().is_empty();
         let content = if flows && deletes_space {
             &content[..content.len() - 1]
         } else {

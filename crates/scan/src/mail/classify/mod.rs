@@ -5,6 +5,25 @@
 //! and what the rule captured (an issue key, a repository), so that a stored class can be explained
 //! and recomputed after a change of rules without fetching anything.
 //!
+//! A rule holds when every condition it gives holds:
+//!
+//! | condition | holds for |
+//! |---|---|
+//! | `subject`, `topic` | the subject; without its leading `Re:` and the like |
+//! | `sender` | the decoded From field |
+//! | `list_id`, `list_address`, `list` | the identifier; the posting address; the first that is known |
+//! | `header.NAME` | a field by name |
+//! | `body` | the first 32 KiB of the text |
+//! | `reply` | `true` for answers, `false` for what is neither answer nor forward |
+//! | `tag`, `unless_tag` | the kind of patch tag, see [`super::subject::TagKind`] |
+//! | `diff` | a diff of the sender's own, in the text or attached |
+//! | `in_patch_thread` | the place in a thread |
+//! | `unless_subject`, `unless_list` | the pattern does not match |
+//!
+//! Patterns are regular expressions with ASCII classes; a list of them means any. Named groups
+//! become captures. `[[capture]]` entries add captures for certain classes afterwards, without
+//! replacing any; finds that match their `except` are passed over.
+//!
 //! All patterns on one field are searched in one pass; only the deciding rule runs its own pattern
 //! again for its captures. Bodies are searched last and only by rules that hold otherwise.
 
