@@ -1,5 +1,4 @@
 //! Versions, pseudo-versions, module paths and their escaped forms.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
 use scan::go::{

@@ -1,5 +1,4 @@
 //! Pages of the Simple API, in JSON and in HTML.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
 use scan::python::simple::{

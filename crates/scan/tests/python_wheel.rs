@@ -1,13 +1,12 @@
 //! Wheels and eggs: what is read of them, how much, and what is refused.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod python_archives;
 
 use proptest::prelude::*;
 use python_archives::{noise, zip};
 use scan::python::{
-    Distribution, Limits, PartialFile, RangeSource, ReadError, Refusal, SourceError, Warning,
-    read_distribution, read_listing, wheel_modules,
+    Distribution, Limits, PartialFile, RangeSource, ReadError, Refusal, SeekSource, SourceError,
+    Warning, read_distribution, read_listing, wheel_modules,
 };
 
 const NAME: &str = "sample_project-1.2.0-py3-none-any.whl";
@@ -142,6 +141,14 @@ fn a_file_elsewhere_is_read_range_by_range() {
 }
 
 #[test]
+fn an_open_file_is_read() {
+    let bytes = wheel();
+    let mut source = SeekSource::new(std::io::Cursor::new(bytes.clone())).unwrap();
+    let found = read_distribution(NAME, None, &mut source, &Limits::default()).unwrap();
+    assert_eq!(found, read(NAME, &bytes).unwrap());
+}
+
+#[test]
 fn a_listing_alone_costs_less() {
     let bytes = large_wheel();
     let listing = read_listing(&mut bytes.as_slice(), &Limits::default()).unwrap();
@@ -200,7 +207,7 @@ fn what_cannot_be_fetched_is_no_fault_of_the_file() {
 fn what_is_no_wheel_is_refused_with_a_reason() {
     let bytes = wheel();
     assert_eq!(refusal("notes.txt", &bytes).code(), "unknown-kind");
-    assert_eq!(refusal("a-1.win32.exe", &bytes).code(), "unknown-kind");
+    assert_eq!(refusal("a-1.win32.exe", &bytes).code(), "installer");
     assert_eq!(
         refusal(NAME, b"<!DOCTYPE html><html>Please log in</html>"),
         Refusal::WrongContent {

@@ -5,7 +5,7 @@
 //! those of the go command, with one difference: the go command starts from a
 //! module path somebody asked for, an index starts from a tag and must find
 //! the path. [`VersionTag`] says which files have to be read for a tag,
-//! [`resolve`] what the tag names once they have been read, and
+//! [`resolve()`] what the tag names once they have been read, and
 //! [`visible_incompatible`] which `+incompatible` versions a listing shows.
 //! A tag that names nothing gets a typed [`Rejection`].
 

@@ -66,7 +66,7 @@ pub fn read_distribution(
         FileKind::Wheel(_) => wheel::read(&parsed, &fetched, limits)?,
         FileKind::Egg { .. } => egg::read(&fetched, limits)?,
         FileKind::Sdist(format) => sdist::read(&parsed, *format, &fetched, limits)?,
-        FileKind::Installer(_) => return Err(unknown().into()),
+        FileKind::Installer(kind) => return Err(Refusal::Installer(kind).into()),
     };
     Ok(contents.judged(parsed, fetched.bytes_read()))
 }

@@ -42,5 +42,5 @@ pub use project_name::{is_valid_name, normalize_name};
 pub use refusal::{Limits, ReadError, Refusal};
 pub use requirement::{Requirement, RequirementFault};
 pub use requires_txt::RequiresTxt;
-pub use source::{PartialFile, RangeSource, SourceError};
+pub use source::{PartialFile, RangeSource, SeekSource, SourceError};
 pub use version::{compare_versions, is_version_specifier, normalize_version};

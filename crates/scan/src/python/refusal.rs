@@ -18,6 +18,8 @@ pub enum ReadError {
 pub enum Refusal {
     #[error("{0:?} is not the name of a wheel, an egg or a source distribution")]
     UnknownKind(String),
+    #[error("installers of kind {0} are listed, not read")]
+    Installer(&'static str),
     #[error("the file holds {found}, not {expected}")]
     WrongContent {
         expected: &'static str,
@@ -52,6 +54,7 @@ impl Refusal {
     pub fn code(&self) -> &'static str {
         match self {
             Refusal::UnknownKind(_) => "unknown-kind",
+            Refusal::Installer(_) => "installer",
             Refusal::WrongContent { .. } => "wrong-content",
             Refusal::Truncated => "truncated",
             Refusal::Damaged(_) => "damaged",

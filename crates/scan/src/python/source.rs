@@ -6,6 +6,7 @@
 //! running a reader again each time it has fetched the range that was missing.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
 /// Bytes that can be read at any place.
@@ -49,6 +50,40 @@ impl RangeSource for &[u8] {
         self.get(start..end)
             .map(<[u8]>::to_vec)
             .ok_or(SourceError::Short)
+    }
+}
+
+/// Anything that can be sought in, such as an open file.
+#[derive(Debug)]
+pub struct SeekSource<R> {
+    inner: R,
+    length: u64,
+}
+
+impl<R: Read + Seek> SeekSource<R> {
+    pub fn new(mut inner: R) -> std::io::Result<Self> {
+        let length = inner.seek(SeekFrom::End(0))?;
+        Ok(SeekSource { inner, length })
+    }
+}
+
+impl<R: Read + Seek> RangeSource for SeekSource<R> {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&mut self, offset: u64, length: usize) -> Result<Vec<u8>, SourceError> {
+        self.inner.seek(SeekFrom::Start(offset))?;
+        let mut bytes = Vec::with_capacity(length);
+        self.inner
+            .by_ref()
+            .take(length as u64)
+            .read_to_end(&mut bytes)?;
+        if bytes.len() == length {
+            Ok(bytes)
+        } else {
+            Err(SourceError::Short)
+        }
     }
 }
 
