@@ -301,6 +301,24 @@ fn limits_hold() {
 }
 
 #[test]
+fn a_huge_member_is_refused_before_it_is_fetched() {
+    let data = noise(1 << 20);
+    let bytes = zip(&[("sample_project-1.2.0.dist-info/METADATA", &data)]);
+    let limits = Limits {
+        member: 1 << 16,
+        ..Limits::default()
+    };
+    let mut partial = PartialFile::new(bytes.len() as u64);
+    let tail = bytes.len() - 40_000;
+    partial.supply(tail as u64, bytes[tail..].to_vec());
+    let error = read_distribution(NAME, None, &mut partial, &limits).unwrap_err();
+    assert!(
+        matches!(error, ReadError::Refused(Refusal::MemberTooLarge { .. })),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_lie_about_the_size_does_not_help_a_bomb() {
     let mut bytes = zip(&[(
         "sample_project-1.2.0.dist-info/METADATA",

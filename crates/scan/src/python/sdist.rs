@@ -34,6 +34,8 @@ pub(super) fn read(
 struct Unpacked {
     files: Vec<String>,
     read: BTreeMap<String, Vec<u8>>,
+    /// The sum of what was read.
+    held: usize,
 }
 
 /// Small files that are worth their reading, unless they lie too deep to be the
@@ -53,13 +55,14 @@ fn worth_reading(path: &str) -> bool {
 
 /// A hostile archive could hold any number of them.
 const MAX_READ: usize = 256;
+const MAX_BYTES: usize = 64 << 20;
 
 fn from_tar(fetched: &Fetched<'_>, limits: &Limits) -> Result<Unpacked, ReadError> {
     let mut tree = Unpacked::default();
     tar_archive::each_member(fetched, limits, |path, content| {
-        if worth_reading(&path) && tree.read.len() < MAX_READ {
+        if tree.wants(&path) {
             let bytes = tar_archive::read_member(&path, content, limits)?;
-            tree.read.insert(path.clone(), bytes);
+            tree.keep(path.clone(), bytes);
         }
         tree.files.push(path);
         Ok(())
@@ -69,22 +72,32 @@ fn from_tar(fetched: &Fetched<'_>, limits: &Limits) -> Result<Unpacked, ReadErro
 
 fn from_zip(fetched: &Fetched<'_>, limits: &Limits) -> Result<Unpacked, ReadError> {
     let zip = Zip::open(fetched, limits)?;
-    let wanted: Vec<&Member> = zip
+    let worthy = zip
         .members
         .iter()
-        .filter(|member| worth_reading(&member.path))
-        .take(MAX_READ)
-        .collect();
+        .filter(|member| worth_reading(&member.path));
+    let wanted: Vec<&Member> = worthy.take(MAX_READ).collect();
     zip.announce(&wanted)?;
-    let mut read = BTreeMap::new();
+    let mut tree = Unpacked::default();
     for member in wanted {
-        read.insert(member.path.clone(), zip.read(member)?);
+        if tree.wants(&member.path) {
+            tree.keep(member.path.clone(), zip.read(member)?);
+        }
     }
-    let files = zip.members.into_iter().map(|member| member.path).collect();
-    Ok(Unpacked { files, read })
+    tree.files = zip.members.into_iter().map(|member| member.path).collect();
+    Ok(tree)
 }
 
 impl Unpacked {
+    fn wants(&self, path: &str) -> bool {
+        worth_reading(path) && self.read.len() < MAX_READ && self.held < MAX_BYTES
+    }
+
+    fn keep(&mut self, path: String, bytes: Vec<u8>) {
+        self.held += bytes.len();
+        self.read.insert(path, bytes);
+    }
+
     fn contents(self, filename: &Filename) -> Contents {
         let root = self.root();
         let egg_info = self.egg_info(filename);

@@ -61,6 +61,9 @@ impl<'f, 'a> Zip<'f, 'a> {
 
     /// Fetches the members that will be read, near ones together.
     pub(super) fn announce(&self, wanted: &[&Member]) -> Result<(), ReadError> {
+        wanted
+            .iter()
+            .try_for_each(|member| self.check_size(member))?;
         let mut extents: Vec<Range<u64>> =
             wanted.iter().map(|member| member.extent.clone()).collect();
         extents.sort_by_key(|extent| extent.start);
@@ -80,13 +83,7 @@ impl<'f, 'a> Zip<'f, 'a> {
     }
 
     pub(super) fn read(&self, member: &Member) -> Result<Vec<u8>, ReadError> {
-        let too_large = || Refusal::MemberTooLarge {
-            name: member.path.clone(),
-            limit: self.limits.member,
-        };
-        if member.size > self.limits.member {
-            return Err(too_large().into());
-        }
+        self.check_size(member)?;
         if member.encrypted {
             return Err(Refusal::Encrypted(member.path.clone()).into());
         }
@@ -123,9 +120,27 @@ impl<'f, 'a> Zip<'f, 'a> {
             return Err(failure.unwrap_or_else(|| Refusal::Damaged(error.to_string()).into()));
         }
         if bytes.len() as u64 > self.limits.member {
-            Err(too_large().into())
+            Err(self.too_large(member).into())
         } else {
             Ok(bytes)
+        }
+    }
+
+    /// What the directory says of a member's size, packed and unpacked.
+    fn check_size(&self, member: &Member) -> Result<(), Refusal> {
+        let packed = member.extent.end - member.extent.start;
+        if member.size.max(packed)
+            > self.limits.member + LOCAL_HEADER + EXTRA_FIELDS + self.limits.name as u64
+        {
+            return Err(self.too_large(member));
+        }
+        Ok(())
+    }
+
+    fn too_large(&self, member: &Member) -> Refusal {
+        Refusal::MemberTooLarge {
+            name: member.path.clone(),
+            limit: self.limits.member,
         }
     }
 
