@@ -112,6 +112,21 @@ fn subjects_of_apache_lists() {
             "Jane <jane@x.org>",
             "discuss",
         ),
+        (
+            "CVE-2021-12345: Apache Project: a hole",
+            "Jane <jane@x.org>",
+            "announce",
+        ),
+        (
+            "[SECURITY] CVE-2021-12345 Apache Project",
+            "Jane <jane@x.org>",
+            "announce",
+        ),
+        (
+            "Upgrade because of CVE-2021-12345",
+            "Jane <jane@x.org>",
+            "discuss",
+        ),
         ("Results of the survey", "Jane <jane@x.org>", "discuss"),
         (
             "How should we vote on this?",
@@ -192,6 +207,108 @@ fn patches_and_reviews_on_kernel_lists() {
         "unclassified"
     );
     assert_eq!(class("lore", "Re: [PATCH] x", robot, list), "review");
+}
+
+#[test]
+fn mail_of_other_communities() {
+    let jane = "Jane <jane@x.org>";
+    for (subject, from, list, want) in [
+        (
+            "[owner/repo] A title (#12)",
+            "octo <notifications@github.com>",
+            "",
+            "github_mirror",
+        ),
+        (
+            "Re: [owner/repo] A title (PR #12)",
+            "octo <notifications@github.com>",
+            "",
+            "github_mirror",
+        ),
+        (
+            "[owner/repo] 0a1b2c: message",
+            "octo <noreply@github.com>",
+            "",
+            "commit_notify",
+        ),
+        (
+            "Re: project | A title (!34)",
+            "Jane <gitlab@mg.gitlab.com>",
+            "",
+            "github_mirror",
+        ),
+        (
+            "[llvm] 0a1b2c3 - message",
+            jane,
+            "<llvm-commits.lists.llvm.org>",
+            "commit_notify",
+        ),
+        (
+            "[gcc r12-3456] message",
+            jane,
+            "<gcc-cvs.gcc.gnu.org>",
+            "commit_notify",
+        ),
+        (
+            "git: 0a1b2c3d4e5f - main - message",
+            jane,
+            "",
+            "commit_notify",
+        ),
+        (
+            "pgsql: message",
+            jane,
+            "<pgsql-committers.lists.postgresql.org>",
+            "commit_notify",
+        ),
+        (
+            "bug#4711: 29; crash",
+            jane,
+            "<bug-gnu-emacs.gnu.org>",
+            "issue_event",
+        ),
+        (
+            "[issue4711] crash",
+            "Jane <report@bugs.python.org>",
+            "",
+            "issue_event",
+        ),
+        (
+            "[Bug middle-end/4711] New: crash",
+            "jane at gcc dot gnu.org <gcc-bugzilla@gcc.gnu.org>",
+            "",
+            "issue_event",
+        ),
+        (
+            "[JIRA] (JENKINS-1) crash",
+            "jane@x.org (JIRA) <jira@x.org>",
+            "",
+            "issue_event",
+        ),
+        ("How to?", jane, "<help-bash.gnu.org>", "support"),
+        ("How to?", jane, "<r-help.r-project.org>", "support"),
+        (
+            "News",
+            jane,
+            "<debian-security-announce.lists.debian.org>",
+            "announce",
+        ),
+        (
+            "Review Request 123: title",
+            "Jane <noreply@reviews.x.org>",
+            "",
+            "patch_submission",
+        ),
+        (
+            "Re: Review Request 123: title",
+            "Jane <noreply@reviews.x.org>",
+            "",
+            "review",
+        ),
+        ("[PATCH 1 of 3] title", jane, "", "patch_submission"),
+    ] {
+        assert_eq!(class("generic", subject, from, list), want, "{subject}");
+    }
 }
 
 #[test]

@@ -254,6 +254,11 @@ fn begins_attribution(text: &str) -> bool {
 
 /// The lines with which mailers introduce a whole message below: it all belongs to others.
 fn starts_original(lines: &[Line<'_>], at: usize) -> bool {
+    // This runs for every line: most are turned away by their first letter.
+    let first = lines[at].text.bytes().find(|&b| b != b' ');
+    if !matches!(first, Some(b'-' | b'B' | b'F' | b'V' | b'D' | b'*')) {
+        return false;
+    }
     let text = lines[at].text.trim();
     if text.starts_with("---") && text.ends_with("---") {
         let inner = text.trim_matches(['-', ' ']);

@@ -115,10 +115,14 @@ pub fn quoted_printable_word(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn decode_codes(mut text: &[u8], out: &mut Vec<u8>, underscore: bool) {
-    while let Some(at) = text
-        .iter()
-        .position(|&b| b == b'=' || (underscore && b == b'_'))
-    {
+    let next = |text: &[u8]| {
+        if underscore {
+            memchr::memchr2(b'=', b'_', text)
+        } else {
+            memchr::memchr(b'=', text)
+        }
+    };
+    while let Some(at) = next(text) {
         out.extend_from_slice(&text[..at]);
         if text[at] == b'_' {
             out.push(b' ');
