@@ -97,3 +97,31 @@ fn every_manifest_of_the_trees_is_recognised_at_its_depth() {
     }
     println!("trees: {rows} manifests recognised, {ordinary} in ordinary places");
 }
+
+#[test]
+fn speed_over_the_corpus() {
+    let Some(root) = corpus("manifests") else {
+        return;
+    };
+    let table = std::fs::read_to_string(root.join("expected.tsv")).expect("the table");
+    let files: Vec<(&str, Vec<u8>)> = table
+        .lines()
+        .skip(1)
+        .filter_map(|row| row.split('\t').next())
+        .map(|path| (path, std::fs::read(root.join(path)).expect("a file")))
+        .collect();
+    // The best of several rounds: what the code can do when nobody disturbs it.
+    let best = (0..20)
+        .map(|_| {
+            let started = std::time::Instant::now();
+            for (path, bytes) in &files {
+                let parsed = recognise(path).map(|format| format.parse(path, bytes));
+                std::hint::black_box(parsed.is_some());
+            }
+            started.elapsed()
+        })
+        .min()
+        .expect("some rounds");
+    let rate = files.len() as f64 / best.as_secs_f64();
+    println!("manifests: {rate:.0} files/s on one core");
+}

@@ -31,7 +31,7 @@ fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
     manifest.repository = attribute("url");
     if recipes.is_empty() {
         return Err(ManifestError::NotAManifest(
-            "no class derives from ConanFile",
+            "no class derives from a Conan recipe",
         ));
     }
     let in_test = source.path.split('/').any(|part| part == "test_package");
@@ -47,7 +47,8 @@ fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
     Ok(manifest)
 }
 
-/// `class X(ConanFile):`, also as `conans.ConanFile` or one base of several.
+/// `class X(ConanFile):`, also as `conans.ConanFile`, one base of several, or a house's own
+/// `BaseConan`.
 fn is_recipe(tree: &Tree<'_>, at: usize) -> bool {
     tree.is_word(at, "class")
         && tree.word(at + 1).is_some()
@@ -55,7 +56,7 @@ fn is_recipe(tree: &Tree<'_>, at: usize) -> bool {
         && tree
             .inside(at + 2)
             .take(32)
-            .any(|base| tree.is_word(base, "ConanFile"))
+            .any(|base| tree.word(base).is_some_and(|word| word.contains("Conan")))
 }
 
 /// The one value that the body of a class gives to a name.

@@ -14,7 +14,9 @@ pub(super) const MAX_OUTPUTS: usize = 256;
 
 fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
     let template = Template::read(&source.text);
-    let recipe = yaml::read_text(&template.text)?;
+    // Lines with a selector may not even be YAML for other platforms than theirs.
+    let recipe = yaml::read_text(&template.text)
+        .or_else(|error| yaml::read_text(&without_selected(&template.text)).map_err(|_| error))?;
     let Some(package) = recipe.get("package") else {
         return Err(ManifestError::NotAManifest("no key package"));
     };
@@ -41,4 +43,18 @@ fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
         manifest.doubt("no static name");
     }
     Ok(manifest)
+}
+
+/// The text without the lines that end in a selector: `# [win]`.
+fn without_selected(text: &str) -> String {
+    let selected = |line: &str| {
+        line.trim_end().ends_with(']')
+            && line
+                .rsplit_once('#')
+                .is_some_and(|(_, comment)| comment.trim_start().starts_with('['))
+    };
+    text.lines()
+        .filter(|line| !selected(line))
+        .flat_map(|line| [line, "\n"])
+        .collect()
 }

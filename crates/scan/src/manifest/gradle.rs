@@ -118,7 +118,7 @@ impl Build<'_, '_> {
                 .tree
                 .inside(block)
                 .filter(|at| self.tree.within(*at) == Some(block))
-                .filter(|at| self.tree.is_word(*at, "groupId") && self.tree.begins(*at))
+                .filter(|at| self.tree.is_word(*at, "groupId") && self.starts_setting(*at))
                 .find_map(|at| self.setting_at(at));
             let group = match own_group {
                 Some(value) if !self.is_project_group(&value) => self.constants.text(value)?,
@@ -142,11 +142,21 @@ impl Build<'_, '_> {
     fn artifact_ids(&self) -> Vec<(usize, Range<usize>)> {
         let tree = self.tree;
         tree.all()
-            .filter(|at| tree.is_word(*at, "artifactId") && tree.begins(*at))
+            .filter(|at| tree.is_word(*at, "artifactId") && self.starts_setting(*at))
             .take(MAX_COORDINATES)
             .filter_map(|at| Some((tree.within(at)?, self.setting_at(at)?)))
             .filter(|(block, _)| tree.is_open(*block, "{") && !self.is_inside(*block, OF_OTHERS))
             .collect()
+    }
+
+    /// At the start of a statement, or after `pom.` there.
+    fn starts_setting(&self, at: usize) -> bool {
+        let tree = self.tree;
+        tree.begins(at)
+            || at >= 2
+                && tree.is_sign(at - 1, ".")
+                && tree.is_word(at - 2, "pom")
+                && tree.begins(at - 2)
     }
 
     /// Whether a block or one around it is called by one of these names.

@@ -32,6 +32,12 @@ pub(super) fn read(source: &Source<'_>) -> Result<Element, ManifestError> {
                 if open.len() >= MAX_DEPTH {
                     return Err(data::malformed("XML", &"elements are nested too deeply"));
                 }
+                if open.is_empty() && root.is_some() {
+                    return Err(data::malformed(
+                        "XML",
+                        &"there is more than one root element",
+                    ));
+                }
                 open.push(element(&start)?);
                 continue;
             }
@@ -46,6 +52,11 @@ pub(super) fn read(source: &Source<'_>) -> Result<Element, ManifestError> {
             Event::Text(text) => {
                 if let Some(element) = open.last_mut() {
                     element.text.push_str(&text);
+                } else if !text.trim().is_empty() {
+                    return Err(data::malformed(
+                        "XML",
+                        &"there is text outside of the root element",
+                    ));
                 }
                 continue;
             }
@@ -71,7 +82,13 @@ pub(super) fn read(source: &Source<'_>) -> Result<Element, ManifestError> {
         };
         match open.last_mut() {
             Some(parent) => parent.children.push(closed),
-            None => root = root.or(Some(closed)),
+            None if root.is_none() => root = Some(closed),
+            None => {
+                return Err(data::malformed(
+                    "XML",
+                    &"there is more than one root element",
+                ));
+            }
         }
     }
     if !open.is_empty() {

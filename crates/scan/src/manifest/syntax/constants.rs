@@ -24,12 +24,22 @@ const DECLARERS: &[&str] = &[
 #[derive(Debug)]
 pub(in crate::manifest) struct Constants<'t, 'a> {
     tree: &'t Tree<'a>,
-    names: HashMap<&'a str, Binding>,
+    names: HashMap<(Scope, &'a str), Binding>,
+    /// Where each stretch of one scope starts, in order.
+    scopes: Vec<(usize, Scope)>,
     /// `name["key"] = value`
     entries: HashMap<(&'a str, &'t str), Binding>,
     /// `name.update(…)`: the brackets' contents.
     updates: HashMap<&'a str, Range<usize>>,
     budget: Cell<u32>,
+}
+
+/// Whether a name belongs to the file or to a function or class in it. Only Python's are told
+/// apart, by indentation; all functions share one scope, which errs towards unclear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Scope {
+    File,
+    Inner,
 }
 
 #[derive(Debug)]
@@ -44,11 +54,14 @@ impl<'t, 'a> Constants<'t, 'a> {
         let mut constants = Self {
             tree,
             names: HashMap::new(),
+            scopes: vec![(0, Scope::File)],
             entries: HashMap::new(),
             updates: HashMap::new(),
             budget: Cell::new(BUDGET),
         };
+        let mut definition = None;
         for at in tree.all() {
+            constants.note_scope(at, &mut definition);
             constants.visit(at);
         }
         constants
@@ -66,6 +79,37 @@ impl<'t, 'a> Constants<'t, 'a> {
         key: &str,
     ) -> Option<Range<usize>> {
         self.find_entry(dictionary, key, 0)
+    }
+
+    /// Follows indentation into and out of definitions; `definition` is the column of the outermost.
+    fn note_scope(&mut self, at: usize, definition: &mut Option<u32>) {
+        let tree = self.tree;
+        if tree.dialect != Dialect::Python || tree.within(at).is_some() {
+            return;
+        }
+        let Some(token) = tree.token(at).filter(|token| token.leads) else {
+            return;
+        };
+        if definition.is_some_and(|column| token.column <= column) {
+            *definition = None;
+            self.scopes.push((at, Scope::File));
+        }
+        if definition.is_none() && matches!(token.text, "def" | "class" | "async") {
+            *definition = Some(token.column);
+            self.scopes.push((at, Scope::Inner));
+        }
+    }
+
+    fn scope_at(&self, at: usize) -> Scope {
+        let after = self.scopes.partition_point(|(start, _)| *start <= at);
+        after
+            .checked_sub(1)
+            .map_or(Scope::File, |index| self.scopes[index].1)
+    }
+
+    /// The scope that is being visited.
+    fn scope(&self) -> Scope {
+        self.scopes.last().map_or(Scope::File, |(_, scope)| *scope)
     }
 
     fn visit(&mut self, at: usize) {
@@ -91,7 +135,12 @@ impl<'t, 'a> Constants<'t, 'a> {
                     return;
                 }
                 "for" => self.spoil_until(at + 1, "in"),
-                "global" | "nonlocal" | "del" => self.spoil_words(at + 1..at + 2),
+                "global" | "nonlocal" | "del" => {
+                    if let Some(name) = tree.word(at + 1) {
+                        self.names.insert((Scope::File, name), Binding::Unclear);
+                        self.names.insert((Scope::Inner, name), Binding::Unclear);
+                    }
+                }
                 _ => {}
             }
         }
@@ -170,13 +219,13 @@ impl<'t, 'a> Constants<'t, 'a> {
 
     fn bind(&mut self, word: &'a str, value: Range<usize>) {
         self.names
-            .entry(word)
+            .entry((self.scope(), word))
             .and_modify(|binding| *binding = Binding::Unclear)
             .or_insert(Binding::Once(value));
     }
 
     fn spoil(&mut self, word: &'a str) {
-        self.names.insert(word, Binding::Unclear);
+        self.names.insert((self.scope(), word), Binding::Unclear);
     }
 
     fn spoil_words(&mut self, range: Range<usize>) {
@@ -307,10 +356,19 @@ impl<'t, 'a> Constants<'t, 'a> {
     }
 
     fn value_of(&self, name: &str, used: usize) -> Option<Range<usize>> {
-        match self.names.get(name)? {
+        match self.binding(name, used)? {
             Binding::Once(value) if self.reaches(value.start, used)? => Some(value.clone()),
             _ => None,
         }
+    }
+
+    /// What a name is bound to where it is used: by the definition around, else by the file.
+    fn binding<'s>(&'s self, name: &'s str, used: usize) -> Option<&'s Binding> {
+        let inner = match self.scope_at(used) {
+            Scope::Inner => self.names.get(&(Scope::Inner, name)),
+            Scope::File => None,
+        };
+        inner.or_else(|| self.names.get(&(Scope::File, name)))
     }
 
     /// Whether a binding's block is still open where the name is used. In Python indentation tells;
@@ -374,7 +432,7 @@ impl<'t, 'a> Constants<'t, 'a> {
             .value_of(name, start)
             .and_then(|value| self.find_entry(value, key, depth + 1));
         // A name that is unclear stays so even if one entry is known.
-        if matches!(self.names.get(name), Some(Binding::Unclear)) {
+        if matches!(self.binding(name, start), Some(Binding::Unclear)) {
             return None;
         }
         match self.entries.get(&(name, key)) {

@@ -4,6 +4,10 @@ use std::borrow::Cow;
 
 use super::lexer::Lexer;
 
+/// Marks around a raw string that are counted; a longer row of them is no string. Without a limit
+/// each mark of a row would count all that follow.
+pub(super) const MAX_MARKS: usize = 16;
+
 /// A string: where it ends and, if it is a constant, what it stands for.
 pub(super) struct Literal<'a> {
     pub(super) end: usize,
@@ -215,9 +219,13 @@ pub(super) fn long_bracket_end(rest: &[u8], skip: usize) -> Option<usize> {
     let level = rest
         .get(skip + 1..)?
         .iter()
+        .take(MAX_MARKS + 1)
         .take_while(|byte| **byte == b'=')
         .count();
-    if rest.get(skip) != Some(&b'[') || rest.get(skip + 1 + level) != Some(&b'[') || level > 16 {
+    if rest.get(skip) != Some(&b'[')
+        || rest.get(skip + 1 + level) != Some(&b'[')
+        || level > MAX_MARKS
+    {
         return None;
     }
     let mut closing = vec![b']'];

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::Dialect;
 use super::delimited::{
-    Interpolation, Literal, PLAIN, RAW, Rules, bracketed, long_bracket_end, quoted, tripled, until,
+    Interpolation, Literal, MAX_MARKS, PLAIN, RAW, Rules, bracketed, long_bracket_end, quoted,
+    tripled, until,
 };
 use super::lexer::Lexer;
 
@@ -180,8 +181,12 @@ fn swift<'a>(lexer: &Lexer<'a>, rest: &[u8]) -> Option<Literal<'a>> {
         [b'"', ..] => Some(quoted(lexer, 0, rules)),
         // Raw strings are closed by a quote and as many hashes.
         [b'#', ..] => {
-            let hashes = rest.iter().take_while(|byte| **byte == b'#').count();
-            if rest.get(hashes) != Some(&b'"') || hashes > 16 {
+            let hashes = rest
+                .iter()
+                .take(MAX_MARKS + 1)
+                .take_while(|byte| **byte == b'#')
+                .count();
+            if rest.get(hashes) != Some(&b'"') || hashes > MAX_MARKS {
                 return None;
             }
             let mut closing = vec![b'"'];
@@ -305,7 +310,11 @@ fn lua<'a>(lexer: &Lexer<'a>, rest: &[u8]) -> Option<Literal<'a>> {
         [b'"' | b'\'', ..] => Some(quoted(lexer, 0, PLAIN)),
         [b'[', b'[' | b'=', ..] => {
             let end = long_bracket_end(rest, 0)?;
-            let level = rest[1..].iter().take_while(|byte| **byte == b'=').count();
+            let level = rest[1..]
+                .iter()
+                .take(MAX_MARKS + 1)
+                .take_while(|byte| **byte == b'=')
+                .count();
             let inside = level + 2..end.saturating_sub(level + 2).max(level + 2);
             let value = lexer
                 .text

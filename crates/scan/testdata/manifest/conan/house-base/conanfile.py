@@ -1,0 +1,3 @@
+from base import BaseConan
+class R(BaseConan):
+    name = "lib"

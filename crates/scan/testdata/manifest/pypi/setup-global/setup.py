@@ -1,0 +1,6 @@
+from setuptools import setup
+name = "a"
+def change():
+    global name
+    name = "b"
+setup(name=name)

@@ -1,0 +1,4 @@
+from setuptools import setup
+name = "a"
+for name in names:
+    setup(name=name)
