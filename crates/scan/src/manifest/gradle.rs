@@ -123,7 +123,7 @@ impl Build<'_, '_> {
             let group = match own_group {
                 Some(value) if !self.is_project_group(&value) => self.constants.text(value)?,
                 Some(_) => group?.to_owned(),
-                None if self.is_inside(block, &["publications"]) => group?.to_owned(),
+                None if self.is_inside(block, &["publications", "publishing"]) => group?.to_owned(),
                 None => return None,
             };
             let name = format!("{group}:{}", self.constants.text(artifact)?);
@@ -180,19 +180,19 @@ impl Build<'_, '_> {
 
     fn publishes(&self) -> bool {
         let tree = self.tree;
-        self.block(tree.all(), "publishing").is_some()
-            || tree.all().any(|at| match tree.kind(at) {
-                Some(Kind::Text) => tree
-                    .literal(at)
-                    .is_some_and(|text| PUBLISHERS.iter().any(|plugin| text.contains(plugin))),
-                // `maven-publish` in backticks.
-                Some(Kind::Word) => {
-                    tree.is_word(at, "maven")
+        tree.all().any(|at| match tree.kind(at) {
+            Some(Kind::Text) => tree
+                .literal(at)
+                .is_some_and(|text| PUBLISHERS.iter().any(|plugin| text.contains(plugin))),
+            Some(Kind::Word) => {
+                (tree.is_word(at, "publishing") && tree.is_open(at + 1, "{"))
+                    // `maven-publish` in backticks.
+                    || (tree.is_word(at, "maven")
                         && tree.is_sign(at + 1, "-")
-                        && tree.is_word(at + 2, "publish")
-                }
-                _ => false,
-            })
+                        && tree.is_word(at + 2, "publish"))
+            }
+            _ => false,
+        })
     }
 
     /// `name = value`, `name value` or `project.name = value` outside of any block.

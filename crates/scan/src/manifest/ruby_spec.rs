@@ -131,8 +131,16 @@ fn read_new<'a>(tree: &Tree<'a>, start: usize) -> Option<(Option<Range<usize>>, 
     if tree.is_open(at, "(") {
         argument = tree.items(tree.inside(at)).next();
         at = tree.after(at);
-    } else if tree.kind(at) == Some(Kind::Text) {
-        argument = Some(at..at + 1);
+    } else {
+        // Without brackets: everything before the comma or the block.
+        let end = (at..at + 16).find(|end| {
+            tree.is_sign(*end, ",")
+                || tree.is_word(*end, "do")
+                || tree
+                    .kind(*end)
+                    .is_none_or(|kind| matches!(kind, Kind::Newline | Kind::Open))
+        });
+        argument = end.filter(|end| *end > at).map(|end| at..end);
     }
     // The block opens in the same statement.
     for bar in at..at + 32 {

@@ -56,7 +56,9 @@ fn is_template(value: &str) -> bool {
     ["{{", "}}", "${", "$(", "<%", "%>", "{%", "#{", "%{"]
         .iter()
         .any(|mark| value.contains(mark))
-        || (value.len() > 2 && value.starts_with('@') && value.ends_with('@'))
+        || ['@', '$', '%']
+            .iter()
+            .any(|mark| value.len() > 2 && value.starts_with(*mark) && value.ends_with(*mark))
 }
 
 #[cfg(test)]
@@ -77,6 +79,7 @@ mod tests {
             "{{ name }}",
             "${name}",
             "@NAME@",
+            "$name$",
             "<%= name %>",
             "a\u{FFFD}",
             " ",

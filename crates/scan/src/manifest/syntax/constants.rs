@@ -30,7 +30,7 @@ pub(in crate::manifest) struct Constants<'t, 'a> {
     /// `name["key"] = value`
     entries: HashMap<(&'a str, &'t str), Binding>,
     /// `name.update(…)`: the brackets' contents.
-    updates: HashMap<&'a str, Range<usize>>,
+    updates: HashMap<&'a str, Vec<Range<usize>>>,
     budget: Cell<u32>,
 }
 
@@ -135,6 +135,7 @@ impl<'t, 'a> Constants<'t, 'a> {
                     return;
                 }
                 "for" => self.spoil_until(at + 1, "in"),
+                "del" if tree.is_open(at + 2, "[") => self.note_removal(at + 1),
                 "global" | "nonlocal" | "del" => {
                     if let Some(name) = tree.word(at + 1) {
                         self.names.insert((Scope::File, name), Binding::Unclear);
@@ -197,15 +198,25 @@ impl<'t, 'a> Constants<'t, 'a> {
             }
         } else if tree.is_sign(at + 1, ".") && tree.is_word(at + 2, "update") {
             let arguments = tree.inside(at + 3);
-            if self.updates.insert(word, arguments).is_some() {
-                self.spoil(word);
-            }
+            self.updates.entry(word).or_default().push(arguments);
         } else if let Some(token) = tree.token(at + 1)
             && token.kind == Kind::Sign
             && (token.text == "<<" || token.text.len() > 1 && token.text.ends_with('='))
             && !matches!(token.text, "==" | "!=" | "<=" | ">=" | "===")
         {
             self.spoil(word);
+        }
+    }
+
+    /// `del name["key"]`
+    fn note_removal(&mut self, at: usize) {
+        let key = self.tree.inside(at + 1);
+        match (self.tree.word(at), self.tree.literal(key.start)) {
+            (Some(word), Some(text)) if key.len() == 1 => {
+                self.entries.insert((word, text), Binding::Unclear);
+            }
+            (Some(word), _) => self.spoil(word),
+            _ => {}
         }
     }
 
@@ -423,10 +434,8 @@ impl<'t, 'a> Constants<'t, 'a> {
         if start + 1 != dictionary.end {
             return None;
         }
-        if let Some(update) = self.updates.get(name)
-            && !self.leaves_alone(update.clone(), key)
-        {
-            return None;
+        if let Some(updated) = self.updated(name, key, start)? {
+            return (!self.entries.contains_key(&(name, key))).then_some(updated);
         }
         let initial = self
             .value_of(name, start)
@@ -446,14 +455,43 @@ impl<'t, 'a> Constants<'t, 'a> {
         }
     }
 
+    /// The value that a call of `update` gives to a key, if one does; nothing at all where that
+    /// cannot be told.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer one is the question mark of the callers"
+    )]
+    fn updated(&self, name: &str, key: &str, used: usize) -> Option<Option<Range<usize>>> {
+        let mut found = None;
+        for arguments in self.updates.get(name).map_or(&[][..], Vec::as_slice) {
+            self.charge(arguments.len() as u32)?;
+            if self.leaves_alone(arguments.clone(), key) {
+                continue;
+            }
+            let value = self
+                .tree
+                .keyed(self.literal_entries(arguments.clone()), key)?;
+            if found.is_some() || !self.reaches(arguments.start.checked_sub(1)?, used)? {
+                return None;
+            }
+            found = Some(value);
+        }
+        Some(found)
+    }
+
+    /// The entries of a dictionary literal, or the arguments themselves.
+    fn literal_entries(&self, arguments: Range<usize>) -> Range<usize> {
+        if self.tree.is_open(arguments.start, "{") {
+            self.tree.inside(arguments.start)
+        } else {
+            arguments
+        }
+    }
+
     /// Whether the arguments of `update` are plain and do not set `key`.
     fn leaves_alone(&self, arguments: Range<usize>, key: &str) -> bool {
         let tree = self.tree;
-        let inner = if tree.is_open(arguments.start, "{") {
-            tree.inside(arguments.start)
-        } else {
-            arguments
-        };
+        let inner = self.literal_entries(arguments);
         tree.items(inner).all(|item| {
             let Some(first) = tree.token(item.start) else {
                 return false;

@@ -286,6 +286,13 @@ impl<'a> Lexer<'a> {
         if !(is_letter(first) || self.dialect.starts_word(first)) {
             return None;
         }
+        // Ruby's `$'`, `$/` and the like are variables, not the start of a string.
+        if self.dialect == Dialect::Ruby && first == b'$' {
+            let second = self.bytes.get(start + 1).copied();
+            if second.is_some_and(|byte| byte.is_ascii_punctuation() && byte != b'_') {
+                return Some(start + 2);
+            }
+        }
         let rest = &self.bytes[start + 1..];
         let length = rest
             .iter()

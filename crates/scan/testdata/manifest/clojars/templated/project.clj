@@ -1,0 +1,1 @@
+(defproject {{name}} "0.1.0")

@@ -1,0 +1,8 @@
+group = "g"
+afterEvaluate {
+  publishing {
+    publications.create<MavenPublication>("m") {
+      artifactId = "made"
+    }
+  }
+}

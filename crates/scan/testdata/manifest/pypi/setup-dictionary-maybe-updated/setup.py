@@ -1,0 +1,5 @@
+from setuptools import setup
+kw = {"name": "a"}
+if nightly:
+    kw.update(name="b")
+setup(**kw)

@@ -1,0 +1,4 @@
+from setuptools import setup
+kw = {"name": "a"}
+kw.update(more)
+setup(**kw)
