@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Worker(commands::worker::WorkerCommand),
     Manifest(commands::manifest::ManifestArgs),
     #[command(subcommand)]
+    Drill(commands::drill::DrillCommand),
+    #[command(subcommand)]
     Db(commands::db::DbCommand),
     #[command(subcommand)]
     Config(commands::config::ConfigCommand),

@@ -92,6 +92,10 @@ impl Printer {
     }
 
     /// Text that is itself the data: help, an example file, a completion script.
+    #[expect(
+        clippy::unused_self,
+        reason = "writing is the printer's, whoever it is"
+    )]
     pub(crate) fn text(&self, text: &str) -> Result<()> {
         let mut out = anstream::stdout().lock();
         write!(out, "{text}")

@@ -20,16 +20,21 @@ use crate::{
   gleaner drill start --units 20000
   gleaner drill check --units 20000")]
 pub(crate) enum DrillCommand {
+    /// Enqueue the units of a drill
+    #[command(before_help = "Examples:
+  gleaner drill start --units 20000
+  gleaner drill start --units 20000 --name friday")]
     Start(DrillArgs),
+    /// Count what a drill has written; exit code 1 while something is missing or doubled
+    #[command(before_help = "Examples:
+  gleaner drill check --units 20000
+  gleaner drill check --units 20000 --name friday")]
     Check(DrillArgs),
     Forget(ForgetArgs),
 }
 
 /// A drill and its size.
 #[derive(Debug, Args)]
-#[command(before_help = "Examples:
-  gleaner drill start --units 20000
-  gleaner drill check --units 20000 --name friday")]
 pub(crate) struct DrillArgs {
     /// How many units
     #[arg(long, value_name = "N", default_value_t = 1_000)]

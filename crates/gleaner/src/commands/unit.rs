@@ -313,7 +313,7 @@ pub(super) fn explain(unit: UnitId, why: &Why) -> WhyNot {
         }
         Why::DueLater { due_at, rank } => {
             until = Some(*due_at);
-            format!("its time has not come (rank {rank}); `gleaner unit run` does not wait for it")
+            format!("{}; `gleaner unit run` does not wait for it", later(rank))
         }
         Why::Parked { error, returns_at } => {
             until = *returns_at;
@@ -352,6 +352,16 @@ pub(super) fn explain(unit: UnitId, why: &Why) -> WhyNot {
         until,
         text,
         detail,
+    }
+}
+
+/// Why a unit is due later, by its rank.
+fn later(rank: &str) -> String {
+    match rank {
+        "cadence" => "it is complete, and its cadence has not passed".to_owned(),
+        "partial" => "it comes back later for what was missing".to_owned(),
+        "strike" => "it rests after a failure".to_owned(),
+        _ => "its time has not come".to_owned(),
     }
 }
 

@@ -104,6 +104,12 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "How long a process that was asked to stop lets its runs finish. A second Ctrl-C leaves at once; nothing is lost either way.",
             ),
             key(
+                "dead_after",
+                Kind::Duration,
+                "30s",
+                "A process whose heartbeat stood still for so long is dead to the others, and its units run again elsewhere. It beats six times as often, and stops its own runs a sixth earlier. The same in all processes of a fleet.",
+            ),
+            key(
                 "keep_done",
                 Kind::Duration,
                 "30d",

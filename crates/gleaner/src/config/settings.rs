@@ -40,6 +40,7 @@ pub(crate) struct Database {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
     pub(crate) shutdown_grace: Duration,
+    pub(crate) dead_after: Duration,
     pub(crate) keep_done: Duration,
     pub(crate) immediate_partial_retry: bool,
 }
@@ -111,6 +112,7 @@ impl Settings {
             },
             work: Work {
                 shutdown_grace: work.duration("shutdown_grace"),
+                dead_after: work.duration("dead_after"),
                 keep_done: work.duration("keep_done"),
                 immediate_partial_retry: work.switch("immediate_partial_retry"),
             },

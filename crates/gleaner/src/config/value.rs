@@ -352,8 +352,8 @@ mod tests {
         for text in ["180d", "90s", "6h", "250ms", "36h", "0s"] {
             assert_eq!(show_duration(parse_duration(text).unwrap()), text);
         }
-        assert_eq!(parse_duration("1h30m"), Some(Duration::from_secs(5400)));
-        assert_eq!(parse_duration("2w"), Some(Duration::from_secs(1_209_600)));
+        assert_eq!(parse_duration("1h30m"), Some(Duration::from_mins(90)));
+        assert_eq!(parse_duration("2w"), Some(Duration::from_hours(14 * 24)));
         for text in ["50MiB", "2GiB", "1000B", "3KiB"] {
             assert_eq!(show_size(parse_size(text).unwrap()), text);
         }

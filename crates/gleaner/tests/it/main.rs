@@ -9,4 +9,5 @@ mod disks;
 mod help;
 mod manifest;
 mod sandbox;
+mod serving;
 mod units;

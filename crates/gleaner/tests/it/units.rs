@@ -137,7 +137,11 @@ async fn pools_upstreams_and_workers() {
         "resumed",
         run(&home, &["pool", "resume", "test/fetch", "license"])
     );
-    insta::assert_snapshot!("no_pool", run(&home, &["pool", "pause", "licence"]));
+    let no_pool = run(&home, &["pool", "pause", "licence"]);
+    assert!(
+        no_pool.starts_with("exit: 1") && no_pool.contains("hint: the pools are"),
+        "{no_pool}"
+    );
     insta::assert_snapshot!(
         "no_upstream",
         run(&home, &["upstream", "reset", "example.org"])
@@ -149,9 +153,16 @@ async fn pools_upstreams_and_workers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_database_is_checked() {
     let home = Sandbox::new();
-    insta::assert_snapshot!("migrated", run(&home, &["db", "migrate"]));
+    // Migrations and their numbers grow with every release.
+    let migrated = run(&home, &["db", "migrate"]);
+    assert!(
+        migrated.contains("\napplied engine 1 engine\n"),
+        "{migrated}"
+    );
     insta::assert_snapshot!("up_to_date", run(&home, &["db", "migrate"]));
-    insta::assert_snapshot!("checked", run(&home, &["db", "check", "--format", "table"]));
+    let checked = run(&home, &["db", "check", "--format", "table"]);
+    let number = regex::Regex::new(r"at \d+").unwrap();
+    insta::assert_snapshot!("checked", number.replace_all(&checked, "at [N]"));
 }
 
 #[test]

@@ -12,53 +12,9 @@ use crate::{
     session::{PARTS, Session},
 };
 
-/// A repository's name and its files.
-type Project = (&'static str, &'static [(&'static str, &'static str)]);
-
-const PROJECTS: &[Project] = &[
-    (
-        "lantern",
-        &[
-            (
-                "Cargo.toml",
-                "[package]\nname = \"lantern\"\nversion = \"0.3.1\"\nrepository = \"https://example.org/lantern\"\n",
-            ),
-            ("src/lib.rs", "pub fn light() {}\n"),
-        ],
-    ),
-    (
-        "orchard",
-        &[
-            (
-                "Cargo.toml",
-                "[workspace]\nmembers = [\"apple\", \"pear\"]\n\n[workspace.package]\nversion = \"1.4.0\"\n",
-            ),
-            (
-                "apple/Cargo.toml",
-                "[package]\nname = \"orchard-apple\"\nversion.workspace = true\n",
-            ),
-            (
-                "pear/Cargo.toml",
-                "[package]\nname = \"orchard-pear\"\nversion.workspace = true\npublish = false\n",
-            ),
-        ],
-    ),
-    (
-        "harbour",
-        &[
-            (
-                "package.json",
-                "{\n  \"name\": \"@harbour/root\",\n  \"private\": true,\n  \"workspaces\": [\"packages/*\"]\n}\n",
-            ),
-            (
-                "packages/crane/package.json",
-                "{\n  \"name\": \"@harbour/crane\",\n  \"version\": \"2.0.0\"\n}\n",
-            ),
-            ("README.md", "# Harbour\n"),
-        ],
-    ),
-    ("sketches", &[("notes.txt", "Nothing is published here.\n")]),
-];
+/// The same trees every time, so that the pages in the documentation are those that people see.
+const SEED: u64 = 1;
+const REPOSITORIES: usize = 12;
 
 /// The demo's world; the directory goes when this is dropped.
 pub(super) struct Demo {
@@ -75,9 +31,9 @@ impl Demo {
                 .hint("set TMPDIR to a directory that you can write")
         })?;
         let mut addresses = Vec::new();
-        for (name, files) in PROJECTS {
-            let path = directory.path().join(name);
-            make_repository(&path, files).await?;
+        for tree in sim::source_trees(SEED, REPOSITORIES) {
+            let path = directory.path().join(&tree.name);
+            make_repository(&path, &tree.files).await?;
             addresses.push(local_address(&path)?);
         }
         let url = format!("sqlite:{}", directory.path().join("demo.db").display());
@@ -110,7 +66,7 @@ fn local_address(path: &Path) -> Result<RepositoryUrl> {
     })
 }
 
-async fn make_repository(path: &Path, files: &[(&str, &str)]) -> Result<()> {
+async fn make_repository(path: &Path, files: &[(String, String)]) -> Result<()> {
     for (name, text) in files {
         let file = path.join(name);
         let written = std::fs::create_dir_all(file.parent().unwrap_or(path))

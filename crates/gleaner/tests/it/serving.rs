@@ -1,0 +1,180 @@
+//! The processes that stay: one slice from end to end, and how they leave.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+};
+
+use crate::sandbox::Sandbox;
+
+/// A local repository with two manifests.
+fn with_repository(home: &Sandbox) {
+    home.write(
+        "project/Cargo.toml",
+        "[package]\nname = \"foo\"\nversion = \"1.2.0\"\n",
+    );
+    home.write(
+        "project/web/package.json",
+        "{\"name\": \"web\", \"private\": true}",
+    );
+    for args in [
+        &["init", "-q", "-b", "main"][..],
+        &["add", "-A"],
+        &["commit", "-q", "-m", "Begin"],
+    ] {
+        let done = Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+            .args(args)
+            .current_dir(home.path("project"))
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .status();
+        assert!(done.unwrap().success());
+    }
+}
+
+#[test]
+fn a_local_repository_is_read_and_shown() {
+    let home = Sandbox::new();
+    with_repository(&home);
+    let added = home.run(["repo", "add", "project"]);
+    assert!(added.starts_with("exit: 0"), "{added}");
+    insta::assert_snapshot!("waits", home.run(["unit", "list", "--format", "table"]));
+    let mut work = home.gleaner(["work", "--until-idle", "-q", "--format", "table"]);
+    insta::assert_snapshot!("until_idle", home.transcript(&mut work).text());
+    let shown = home.run(["repo", "show", "project", "--format", "table"]);
+    insta::assert_snapshot!("facts", shown);
+    let nobody = home.run(["work", "--until-idle", "--kinds", "nothing/at-all"]);
+    // The list of kinds grows with every round.
+    let kinds = regex::Regex::new("the kinds are .*").unwrap();
+    insta::assert_snapshot!(
+        "no_such_kind",
+        kinds.replace(&nobody, "the kinds are [KINDS]")
+    );
+}
+
+/// The address is the only change.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_on_postgresql() {
+    let home = Sandbox::new();
+    with_repository(&home);
+    let database = db::testing::TestDb::postgres(&[engine::PART, store::PART]).await;
+    let run = |args: &[&str]| {
+        let mut command = home.gleaner(args);
+        command
+            .env("GLEANER_DATABASE", database.url())
+            .env("GLEANER_DATABASE_MIN_FREE", "1KiB");
+        home.transcript(&mut command)
+    };
+    let added = run(&["repo", "add", "project", "--group", "mine"]);
+    assert_eq!(added.exit, Some(0), "{}", added.stderr);
+    let idle = run(&["work", "--until-idle", "-q"]);
+    assert_eq!(idle.exit, Some(0), "{}", idle.stderr);
+    let shown = run(&["repo", "show", "project", "--format", "table"]).text();
+    insta::assert_snapshot!("facts_on_postgresql", shown);
+    for args in [
+        &["unit", "why", "1"][..],
+        &[
+            "unit",
+            "run",
+            "--kind",
+            "distribution",
+            "--key",
+            "1",
+            "--dry-run",
+        ],
+        &["pool", "pause", "distribution"],
+        &["pool", "resume", "distribution"],
+        &["upstream", "list"],
+        &["worker", "list"],
+        &["group", "show", "mine"],
+        &["db", "check"],
+        &["doctor"],
+    ] {
+        let done = run(args);
+        assert_eq!(done.exit, Some(0), "{args:?}: {}", done.text());
+    }
+}
+
+#[test]
+fn a_round_that_is_switched_off_does_not_run() {
+    let home = Sandbox::new();
+    with_repository(&home);
+    home.run(["repo", "add", "project"]);
+    home.write("gleaner.toml", "[distribution]\nenabled = false\n");
+    insta::assert_snapshot!(home.run(["work", "--until-idle", "-q"]));
+}
+
+#[test]
+fn the_web_answers_and_leaves_when_asked() {
+    let home = Sandbox::new();
+    let mut server = home.gleaner(["serve", "--listen", "127.0.0.1:0"]);
+    let (mut server, address) = started(&mut server);
+    assert_eq!(status(&address, "/healthz"), 200);
+    assert_eq!(status(&address, "/readyz"), 200);
+    assert_eq!(status(&address, "/api/v1/units"), 200);
+    let health = home.run(["health", "--ready", "--listen", &address]);
+    assert!(health.starts_with("exit: 0"), "{health}");
+    let taken = home.run(["web", "--listen", &address]);
+    insta::assert_snapshot!(taken.replace(&address, "[ADDRESS]"));
+    terminate(&server);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn the_demo_shows_generated_repositories_and_keeps_nothing() {
+    let home = Sandbox::new();
+    let mut demo = home.gleaner(["serve", "--demo", "--listen", "127.0.0.1:0"]);
+    demo.env("TMPDIR", home.path(""));
+    let (mut server, address) = started(&mut demo);
+    assert_eq!(status(&address, "/"), 200);
+    terminate(&server);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+    let left: Vec<_> = std::fs::read_dir(home.path("")).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Starts a server and waits until it says where it listens.
+fn started(command: &mut Command) -> (Child, String) {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut said = String::new();
+    let address = loop {
+        let line = lines
+            .next()
+            .unwrap_or_else(|| panic!("it ended: {said}"))
+            .unwrap();
+        if let Some(rest) = line.strip_prefix("listening on http://") {
+            break rest.trim_end_matches('/').to_owned();
+        }
+        said.push_str(&line);
+    };
+    // Whoever writes to a pipe that nobody reads stops in the end.
+    std::thread::spawn(move || lines.for_each(drop));
+    (child, address)
+}
+
+fn terminate(child: &Child) {
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+fn status(address: &str, path: &str) -> u16 {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer[9..12].parse().unwrap()
+}
