@@ -4,19 +4,34 @@ use std::fs;
 
 use anyhow::{Context as _, bail};
 
-use crate::steps;
+use crate::{postgres, steps};
 
 /// One file and the `gleaner` command whose standard output it holds.
 struct Generated {
     destination: &'static str,
     command: &'static [&'static str],
+    /// Whether it asks a PostgreSQL; a private one is then lent to it.
+    postgres: bool,
 }
 
 /// To add a generated file, add a line.
-const GENERATED: &[Generated] = &[Generated {
-    destination: "gleaner.example.toml",
-    command: &["config", "example"],
-}];
+const GENERATED: &[Generated] = &[
+    Generated {
+        destination: "gleaner.example.toml",
+        command: &["config", "example"],
+        postgres: false,
+    },
+    Generated {
+        destination: "schema/sqlite.sql",
+        command: &["--database", "sqlite::memory:", "db", "schema"],
+        postgres: false,
+    },
+    Generated {
+        destination: "schema/postgres.sql",
+        command: &["db", "schema"],
+        postgres: true,
+    },
+];
 
 pub(crate) fn write_all() -> anyhow::Result<()> {
     for file in GENERATED {
@@ -24,6 +39,9 @@ pub(crate) fn write_all() -> anyhow::Result<()> {
         let text = file.text()?;
         if fs::read_to_string(&path).ok().as_ref() == Some(&text) {
             continue;
+        }
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory).context(file.destination)?;
         }
         fs::write(path, text).context(file.destination)?;
         eprintln!("wrote {}", file.destination);
@@ -53,7 +71,12 @@ impl Generated {
     fn text(&self) -> anyhow::Result<String> {
         let run = ["run", "--quiet", "--profile", "ci", "--package", "gleaner"];
         let mut command = steps::cargo(&run);
-        steps::stdout(command.arg("--").args(self.command))
+        command.arg("--").args(self.command);
+        if self.postgres {
+            let cluster = postgres::start()?;
+            return steps::stdout(command.args(["--database", cluster.url()]));
+        }
+        steps::stdout(&mut command)
     }
 }
 

@@ -48,7 +48,11 @@ impl Counts {
             return Ok(counts);
         }
         let begun = Instant::now();
-        let counts = self.engine.counts().await.map_err(|error| error.to_string())?;
+        let counts = self
+            .engine
+            .counts()
+            .await
+            .map_err(|error| error.to_string())?;
         let counts = Arc::new(counts);
         *self.lock() = Some(Kept {
             counts: counts.clone(),

@@ -83,7 +83,10 @@ pub(crate) async fn metrics(State(web): State<Web>) -> Response {
         (open as usize).saturating_sub(idle)
     );
     (
-        [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")],
+        [(
+            header::CONTENT_TYPE,
+            "text/plain; version=0.0.4; charset=utf-8",
+        )],
         text,
     )
         .into_response()

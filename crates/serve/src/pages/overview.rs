@@ -51,15 +51,17 @@ pub(crate) async fn page(State(web): State<Web>) -> Result<Response, Problem> {
                 ..KindRow::default()
             });
         }
-        let Some(row) = kinds.last_mut() else { continue };
+        let Some(row) = kinds.last_mut() else {
+            continue;
+        };
         match count.state {
             UnitState::Ready => {
                 row.due = count.due;
                 row.later = count.units - count.due;
                 row.partial = count.partial;
-                row.oldest = count.oldest_due_at.map(|at| {
-                    (relative(now.as_micros(), at.as_micros()), at.to_string())
-                });
+                row.oldest = count
+                    .oldest_due_at
+                    .map(|at| (relative(now.as_micros(), at.as_micros()), at.to_string()));
             }
             UnitState::Running => row.running = count.units,
             UnitState::Waiting => row.waiting = count.units,

@@ -1,0 +1,189 @@
+//! The web as a client meets it: over a socket.
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+use std::{sync::Arc, time::Duration};
+
+use db::{Clock, testing::both};
+use engine::{Engine, Enqueue, Kind};
+use facts::repository::RepositoryUrl;
+use serde_json::Value;
+use serve::{Recorder, Web};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+
+const DAILY: Kind = Kind::recurring("test/daily", Duration::from_hours(24));
+
+both! {
+    const PARTS: &[db::Part] = &[engine::PART, store::PART];
+
+    async fn probes_tell_life_from_readiness(db: TestDb) {
+        let site = Site::open(&db, true).await;
+        assert_eq!(site.get("/healthz").await.json()["status"], "ok");
+        let ready = site.get("/readyz").await;
+        assert_eq!((ready.status, &ready.json()["status"]), (200, &Value::from("ok")));
+        let site = Site::open(&db, false).await;
+        assert_eq!(site.get("/healthz").await.status, 200);
+        let ready = site.get("/readyz").await;
+        assert_eq!(ready.status, 503);
+        assert_eq!(ready.json()["checks"]["database"]["detail"], "gone fishing");
+    }
+
+    async fn lists_come_page_by_page(db: TestDb) {
+        let site = Site::open(&db, true).await;
+        let units = (0..5).map(|n| Enqueue::new(&DAILY, format!("a&b/{n}"))).collect();
+        site.engine.enqueue(units).await.unwrap();
+        let mut address = "/api/v1/units?limit=2&kind=test&key=a%26b%2F*".to_owned();
+        let mut keys = Vec::new();
+        loop {
+            let page = site.get(&address).await;
+            let body = page.json();
+            for unit in body["data"].as_array().unwrap() {
+                keys.push(unit["key"].as_str().unwrap().to_owned());
+                assert_eq!(unit["state"], "ready");
+                assert_eq!(unit["upstream"], Value::Null);
+            }
+            let Some(link) = page.header("link") else {
+                assert_eq!(body["meta"]["next"], Value::Null);
+                break;
+            };
+            link.trim_start_matches('<').split('>').next().unwrap().clone_into(&mut address);
+        }
+        assert_eq!(keys, ["a&b/0", "a&b/1", "a&b/2", "a&b/3", "a&b/4"]);
+    }
+
+    async fn a_unit_can_be_asked_why_it_does_not_run(db: TestDb) {
+        let site = Site::open(&db, true).await;
+        site.engine.enqueue(vec![Enqueue::new(&DAILY, "x")]).await.unwrap();
+        let unit = site.get("/api/v1/units/test%2Fdaily:x").await.json();
+        let id = unit["data"]["id"].as_i64().unwrap();
+        let why = site.get(&format!("/api/v1/units/{id}/why")).await.json();
+        assert_eq!(why["data"][0]["reason"], "no-worker");
+    }
+
+    async fn bad_requests_get_a_problem_with_a_code(db: TestDb) {
+        let site = Site::open(&db, true).await;
+        for (address, status, code) in [
+            ("/api/v1/units?state=asleep", 400, "E-INPUT-VALUE"),
+            ("/api/v1/units?colour=red", 400, "E-INPUT-VALUE"),
+            ("/api/v1/units/999", 404, "E-INPUT-NOT-FOUND"),
+            ("/api/v1/repos/nobody", 404, "E-INPUT-NOT-FOUND"),
+            ("/nowhere", 404, "E-INPUT-NOT-FOUND"),
+        ] {
+            let answer = site.get(address).await;
+            assert_eq!(answer.status, status, "{address}");
+            assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+            assert_eq!(answer.json()["type"], code, "{address}");
+        }
+        let posted = site.ask("POST", "/api/v1/units").await;
+        assert_eq!(posted.status, 405);
+    }
+
+    async fn pages_show_hostile_names_as_text(db: TestDb) {
+        let site = Site::open(&db, true).await;
+        let url = RepositoryUrl::local("/tmp/<script>alert(1)</script>").unwrap();
+        let now = site.engine.clock().now();
+        let mut tx = db.begin().await.unwrap();
+        let id = store::repositories::add(&mut tx, url.into(), now).await.unwrap().id();
+        tx.commit().await.unwrap();
+        for address in ["/".to_owned(), format!("/repos/{id}")] {
+            let page = site.get(&address).await;
+            assert_eq!(page.status, 200, "{}", page.body);
+            assert!(!page.body.contains("<script>"), "{}", page.body);
+            assert!(page.body.contains("alert(1)"), "{}", page.body);
+            let policy = page.header("content-security-policy").unwrap();
+            assert!(policy.contains("default-src 'none'"), "{policy}");
+        }
+        let repo = site.get(&format!("/api/v1/repos/{id}")).await.json();
+        assert_eq!(repo["data"]["local"], true);
+        assert!(site.get("/assets/style.css").await.body.contains("--paper"));
+    }
+
+    async fn metrics_count_units_and_requests(db: TestDb) {
+        let site = Site::open(&db, true).await;
+        site.engine.enqueue(vec![Enqueue::new(&DAILY, "x")]).await.unwrap();
+        site.get("/api/v1/pools").await;
+        let text = site.get("/metrics").await.body;
+        assert!(text.contains("gleaner_units{kind=\"test/daily\",state=\"ready\"} 1"), "{text}");
+        assert!(text.contains("gleaner_http_requests_total{route=\"/api/v1/pools\""), "{text}");
+        assert!(text.contains("gleaner_build_info"), "{text}");
+    }
+}
+
+struct Site {
+    engine: Engine,
+    address: std::net::SocketAddr,
+}
+
+struct Answer {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl Site {
+    async fn open(db: &db::Db, ready: bool) -> Self {
+        let engine = Engine::new(db.clone(), Clock::system());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let readiness: serve::Readiness = Arc::new(move || {
+            Box::pin(async move {
+                let state = if ready {
+                    Ok("here".to_owned())
+                } else {
+                    Err("gone fishing".to_owned())
+                };
+                vec![("database", state)]
+            })
+        });
+        let web = Web::new(engine.clone(), Recorder::install(), readiness);
+        tokio::spawn(serve::serve(listener, web, std::future::pending()));
+        Self { engine, address }
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path).await
+    }
+
+    async fn ask(&self, method: &str, path: &str) -> Answer {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let mut lines = head.lines();
+        let status = lines
+            .next()
+            .unwrap()
+            .split(' ')
+            .nth(1)
+            .unwrap()
+            .parse()
+            .unwrap();
+        let headers = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+            .collect();
+        Answer {
+            status,
+            headers,
+            body: body.to_owned(),
+        }
+    }
+}
+
+impl Answer {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+}
