@@ -127,7 +127,7 @@ impl<'t, 'a> RubySpec<'t, 'a> {
 /// is assigned to, calls the specification.
 fn read_new<'a>(tree: &Tree<'a>, start: usize) -> Option<(Option<Range<usize>>, &'a str)> {
     let mut at = start + 5;
-    let mut argument = None;
+    let argument;
     if tree.is_open(at, "(") {
         argument = tree.items(tree.inside(at)).next();
         at = tree.after(at);

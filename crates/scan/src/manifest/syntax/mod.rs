@@ -9,6 +9,7 @@
 //!
 //! Building is one pass without recursion; time and memory are linear in the text.
 
+mod bindings;
 mod constants;
 mod delimited;
 mod dialect;
