@@ -24,6 +24,8 @@ struct Shared {
     wakes: Wakes,
     #[cfg(feature = "testing")]
     faults: crate::testing::CommitFaults,
+    #[cfg(feature = "testing")]
+    statements: std::sync::atomic::AtomicU64,
 }
 
 #[derive(Debug)]
@@ -118,6 +120,8 @@ impl Db {
             wakes: Wakes::default(),
             #[cfg(feature = "testing")]
             faults: crate::testing::CommitFaults::default(),
+            #[cfg(feature = "testing")]
+            statements: std::sync::atomic::AtomicU64::new(0),
         })))
     }
 
@@ -150,6 +154,8 @@ impl Db {
 
     /// All rows of a query.
     pub async fn fetch_all(&self, statement: Statement) -> Result<Vec<Row>, DbError> {
+        #[cfg(feature = "testing")]
+        self.count_statement();
         match self.pools() {
             Pools::Sqlite { reader, .. } => {
                 let args = sqlite_arguments(statement.args)?;
@@ -256,6 +262,19 @@ impl Db {
         &self.0.faults
     }
 
+    /// How many statements were sent through this handle and its clones.
+    #[cfg(feature = "testing")]
+    pub fn statements(&self) -> u64 {
+        self.0.statements.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn count_statement(&self) {
+        self.0
+            .statements
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
     pub(crate) fn pools(&self) -> &Pools {
         &self.0.pools
     }
@@ -270,7 +289,10 @@ async fn open_sqlite(path: &str, settings: &Settings) -> Result<Pools, DbError> 
         .pragma("temp_store", "memory")
         // As PostgreSQL has it: a pattern means the letters it has.
         .pragma("case_sensitive_like", "on")
-        .pragma("cache_size", "-16000");
+        .pragma("cache_size", "-16000")
+        // Rows come over a channel from the connection's thread; with the
+        // default of 50 a batch makes the two threads wait for each other.
+        .row_buffer_size(1_000);
     options = if in_memory {
         options.in_memory(true)
     } else {
@@ -320,6 +342,7 @@ async fn open_postgres(url: &str, settings: &Settings) -> Result<Pools, DbError>
     if !settings.statement_cache {
         options = options.statement_cache_capacity(0);
     }
+    try_once(&options, settings.timeout).await?;
     let pool = PgPoolOptions::new()
         .max_connections(settings.max_connections)
         .acquire_timeout(settings.timeout)
@@ -335,14 +358,29 @@ async fn open_postgres(url: &str, settings: &Settings) -> Result<Pools, DbError>
                 Ok(())
             })
         })
-        .connect_with(options)
-        .await
-        .map_err(|error| match DbError::from(error) {
-            // Whatever refuses a first connection, the address leads nowhere.
-            DbError::Statement(source) => DbError::Unreachable(source),
-            other => other,
-        })?;
+        .connect_lazy_with(options);
     Ok(Pools::Postgres(pool))
+}
+
+/// One connection, to learn what is wrong: the pool would try again until its
+/// patience ends, and then only say that it ended.
+async fn try_once(options: &PgConnectOptions, patience: Duration) -> Result<(), DbError> {
+    use sqlx::{Connection as _, PgConnection};
+    let connected = tokio::time::timeout(patience, PgConnection::connect_with(options)).await;
+    let error = match connected {
+        Ok(Ok(connection)) => {
+            // Whether it says goodbye properly is of no interest.
+            let _ = connection.close().await;
+            return Ok(());
+        }
+        Ok(Err(error)) => error,
+        Err(_) => sqlx::Error::PoolTimedOut,
+    };
+    Err(match DbError::from(error) {
+        // Whatever refuses a first connection, the address leads nowhere.
+        DbError::Statement(source) => DbError::Unreachable(source),
+        other => other,
+    })
 }
 
 /// The address with the password struck out, fit for messages and logs.
