@@ -189,6 +189,23 @@ fn hostile_shapes_end_in_time() {
         )
         .as_bytes(),
     );
+    for shape in [
+        "<a ",
+        "<a \"",
+        "<a '",
+        "<a \"'",
+        "<!--",
+        "<a \"<b '",
+        "<script>",
+        "<head>",
+        "<style><",
+        "&",
+        "<div>",
+        "</",
+    ] {
+        digest(format!("Content-Type: text/html\n\n{}", shape.repeat(20_000)).as_bytes());
+        digest(format!("Content-Type: text/html\n\n{}>'\"", shape.repeat(20_000)).as_bytes());
+    }
     let lie = "From a@b Sat Sep 30 08:58:08 2017\nA: b\nContent-Length: 900000\n\nx\n\n";
     assert_eq!(digest(lie.repeat(5_000).as_bytes()), 5_000);
 }

@@ -26,6 +26,7 @@ pub mod charset;
 pub mod classify;
 pub mod date;
 pub mod header;
+pub mod html;
 pub mod ids;
 pub mod mbox;
 pub mod message;

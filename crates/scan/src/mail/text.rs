@@ -6,9 +6,8 @@
 
 use std::borrow::Cow;
 
-use mail_parser::decoders::html::html_to_text;
-
 use super::charset::{self, Repair};
+use super::html;
 use super::mime::Part;
 
 /// Text beyond this is cut: no person wrote it.
@@ -87,7 +86,7 @@ fn join<'p, 'a: 'p>(parts: impl Iterator<Item = &'p Part<'a>>) -> BodyText {
 fn render(part: &Part<'_>, text: String, from_html: &mut bool) -> String {
     if part.is_text("html") {
         *from_html = true;
-        html_to_text(&text)
+        html::to_text(&text)
     } else if part.is_text("enriched") || part.is_text("richtext") {
         enriched_to_text(&text)
     } else if part.is_flowed {

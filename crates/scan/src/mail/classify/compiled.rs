@@ -43,7 +43,9 @@ impl Rules {
         // Loading again tells what is wrong; tests keep the shipped files right.
         rules.ok_or_else(|| {
             let again = Self::load(system, &BTreeMap::new());
-            again.err().unwrap_or_else(|| RulesError::UnknownSystem(system.to_owned()))
+            again
+                .err()
+                .unwrap_or_else(|| RulesError::UnknownSystem(system.to_owned()))
         })
     }
 
