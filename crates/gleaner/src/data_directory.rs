@@ -102,6 +102,14 @@ fn full(directory: &Path, error: &io::Error) -> Failure {
         .hint(MAKE_ROOM)
 }
 
+/// The directory that a file is in.
+pub(crate) fn of_file(path: &str) -> PathBuf {
+    match Path::new(path).parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
 /// Whether there is no room left for anything.
 pub(crate) fn is_full(directory: &Path) -> bool {
     free_bytes(directory).is_some_and(|free| free < FULL_BELOW)

@@ -85,6 +85,10 @@ impl Failure {
         self
     }
 
+    pub(crate) fn code(&self) -> &'static Code {
+        self.0.code
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         self.0.code.exit
     }

@@ -2,10 +2,7 @@
 //! needed. Settings are read on first use, so that `help`, `manifest` and `completions` work beside
 //! a broken configuration.
 
-use std::{
-    cell::OnceCell,
-    path::{Path, PathBuf},
-};
+use std::{cell::OnceCell, path::PathBuf};
 
 use db::{Clock, Db, Part};
 use engine::Engine;
@@ -121,14 +118,20 @@ impl Session {
             return failure;
         };
         let directory = match settings.database.url.as_deref() {
-            Some(url) => url
-                .strip_prefix("sqlite:")
-                .and_then(|path| Some(Path::new(path).parent()?.to_owned())),
+            Some(url) => url.strip_prefix("sqlite:").map(data_directory::of_file),
             None => self.data_directory().ok(),
         };
-        let full = directory.is_some_and(|directory| data_directory::is_full(&directory));
-        if full && failure.exit() == Exit::Unavailable {
-            return failure.recode(&codes::FULL).hint(data_directory::MAKE_ROOM);
+        let Some(directory) = directory else {
+            return failure;
+        };
+        let failure = match failure.exit() {
+            Exit::Unavailable if data_directory::is_full(&directory) => {
+                failure.recode(&codes::FULL).hint(data_directory::MAKE_ROOM)
+            }
+            _ => failure,
+        };
+        if failure.code().name == codes::FULL.name {
+            return failure.hint(format!("the database is in `{}`", directory.display()));
         }
         failure
     }

@@ -1,7 +1,5 @@
 //! What a database error means to the user.
 
-use std::path::Path;
-
 use db::{Db, DbError};
 
 use super::{Code, Failure, codes};
@@ -31,7 +29,7 @@ pub(crate) fn at_database(url: &str, error: DbError) -> Failure {
     );
     if let Some(path) = url.strip_prefix("sqlite:")
         && vague
-        && let Some(failure) = local_obstacle(Path::new(path), &error)
+        && let Some(failure) = local_obstacle(path, &error)
     {
         return failure;
     }
@@ -47,11 +45,11 @@ pub(crate) fn at_database(url: &str, error: DbError) -> Failure {
     error.into()
 }
 
-fn local_obstacle(path: &Path, error: &DbError) -> Option<Failure> {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+/// The same words whichever of SQLite's files could not grow.
+const FULL: &str = "the disk that holds the database is full";
+
+fn local_obstacle(path: &str, error: &DbError) -> Option<Failure> {
+    let directory = &data_directory::of_file(path);
     let cause = std::error::Error::source(error).unwrap_or(error);
     if !directory.is_dir() {
         let message = format!("there is no directory `{}`", directory.display());
@@ -65,9 +63,8 @@ fn local_obstacle(path: &Path, error: &DbError) -> Option<Failure> {
         return Some(data_directory::not_writable(directory, &refusal));
     }
     if matches!(error, DbError::Full(_)) || data_directory::is_full(directory) {
-        let message = format!("the disk that holds `{}` is full", path.display());
         return Some(
-            Failure::new(&codes::FULL, message)
+            Failure::new(&codes::FULL, FULL)
                 .caused_by(cause)
                 .hint(data_directory::MAKE_ROOM),
         );
@@ -82,7 +79,7 @@ fn classify(error: &DbError) -> (&'static Code, Option<&'static str>) {
             Some("`gleaner doctor` looks closer"),
         ),
         DbError::Conflict(_) => (&codes::DB_BUSY, Some("nothing was changed: run it again")),
-        DbError::Full(_) => (&codes::FULL, Some("make room, then run it again")),
+        DbError::Full(_) => (&codes::FULL, Some(data_directory::MAKE_ROOM)),
         DbError::ReadOnly(_) => (
             &codes::NOT_WRITABLE,
             Some("the database refuses to be written: check its permissions"),

@@ -81,6 +81,20 @@ fn an_import_with_a_wrong_line_changes_nothing() {
         "imported",
         home.run(["repo", "import", "list.txt", "--group", "a"])
     );
+    let mut piped = std::process::Command::new("sh");
+    piped
+        .args([
+            "-c",
+            "echo gitlab.com/b/c | \"$GLEANER\" repo import - --group b",
+        ])
+        .env("GLEANER", env!("CARGO_BIN_EXE_gleaner"))
+        .env("HOME", home.path(""));
+    let piped = home.transcript(&mut piped);
+    assert!(
+        piped.stderr.ends_with("1 added, 0 there already\n"),
+        "{}",
+        piped.stderr
+    );
     insta::assert_snapshot!("group", home.run(["group", "show", "a", "--format", "csv"]));
 }
 
