@@ -108,6 +108,8 @@ impl Tx {
 
     /// Runs a statement; returns the number of rows touched.
     pub async fn execute(&mut self, statement: Statement) -> Result<u64, DbError> {
+        #[cfg(feature = "testing")]
+        self.db.count_statement();
         match &mut self.inner {
             Inner::Sqlite(tx) => {
                 let args = sqlite_arguments(statement.args)?;
@@ -138,6 +140,8 @@ impl Tx {
 
     /// Runs a statement and returns its rows.
     pub async fn fetch_all(&mut self, statement: Statement) -> Result<Vec<Row>, DbError> {
+        #[cfg(feature = "testing")]
+        self.db.count_statement();
         match &mut self.inner {
             Inner::Sqlite(tx) => {
                 let args = sqlite_arguments(statement.args)?;
