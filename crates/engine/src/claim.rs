@@ -58,6 +58,13 @@ pub(crate) struct Claimed {
     pub troubled: bool,
 }
 
+impl Claimed {
+    /// The unit under its fencing number.
+    pub(crate) fn attempt(&self) -> crate::finish::Attempt {
+        (self.id, self.attempt)
+    }
+}
+
 /// All pairs of a pool that have a ready unit, due or not.
 ///
 /// A loose index scan: each step jumps to the first row behind the last pair,
@@ -163,7 +170,7 @@ pub(crate) async fn read_bodies(tx: &mut Tx, claimed: &mut [Claimed]) -> Result<
     Ok(())
 }
 
-fn text(dialect: Dialect, kinds: usize) -> String {
+pub(crate) fn text(dialect: Dialect, kinds: usize) -> String {
     // A worker never claims a kind it does not know or a unit that was stamped
     // by a newer version; both are rare enough to be passed over row by row.
     let known: Vec<String> = (0..kinds)

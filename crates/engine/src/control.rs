@@ -185,7 +185,7 @@ impl Engine {
             push("unit.key LIKE $n ESCAPE '\\'", like(pattern));
         }
         let from = if which.ids.is_some() {
-            "{rows} JOIN unit ON unit.id = r.only"
+            "{rows} JOIN unit ON unit.id = r.chosen"
         } else {
             "unit"
         };
@@ -203,7 +203,7 @@ impl Engine {
             Some(ids) if ids.is_empty() => Vec::new(),
             Some(ids) => {
                 self.db
-                    .fetch_bulk(statement, Bulk::new().ints("only", ids.clone()))
+                    .fetch_bulk(statement, Bulk::new().ints("chosen", ids.clone()))
                     .await?
             }
             None => self.db.fetch_all(statement).await?,
@@ -231,7 +231,7 @@ pub(crate) fn escape_like(text: &str) -> String {
 }
 
 fn bulk(ids: &[UnitId]) -> Bulk {
-    Bulk::new().ints("only", ids.iter().copied())
+    Bulk::new().ints("chosen", ids.iter().copied())
 }
 
 async fn retry(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64, DbError> {
@@ -241,7 +241,7 @@ async fn retry(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64, D
         .fetch_bulk(
             sql!(
                 "WITH RECURSIVE suspect(id) AS (
-                    SELECT r.only FROM {rows}
+                    SELECT r.chosen FROM {rows}
                     UNION
                     SELECT requirement.child FROM suspect
                     JOIN requirement ON requirement.parent = suspect.id
@@ -274,7 +274,7 @@ async fn run_now(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64,
         .execute_bulk(
             sql!(
                 "UPDATE unit SET again = TRUE FROM {rows}
-                 WHERE unit.id = r.only AND unit.state = 'running'"
+                 WHERE unit.id = r.chosen AND unit.state = 'running'"
             ),
             bulk(ids),
         )
@@ -299,7 +299,7 @@ async fn ready(
 ) -> Result<u64, DbError> {
     let text = format!(
         "UPDATE unit SET state = 'ready', rank = $1, due_at = $2, strikes = 0, partials = 0, lost = 0
-         FROM {{rows}} WHERE unit.id = r.only AND {condition}"
+         FROM {{rows}} WHERE unit.id = r.chosen AND {condition}"
     );
     let statement = Statement::built(text).bind(Rank::RunNow.number()).bind(now);
     let touched = tx.execute_bulk(statement, bulk(ids)).await?;
@@ -313,7 +313,7 @@ async fn cancel(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64, 
             sql!(
                 "UPDATE unit SET state = 'cancelled', worker = NULL, due_at = $1, ended_at = $1, again = FALSE
                  FROM {rows}
-                 WHERE unit.id = r.only AND unit.state IN ('waiting', 'ready', 'running', 'parked')
+                 WHERE unit.id = r.chosen AND unit.state IN ('waiting', 'ready', 'running', 'parked')
                  RETURNING id, required",
                 now
             ),
@@ -322,7 +322,7 @@ async fn cancel(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64, 
         .await?;
     // What it waited for no longer matters.
     tx.execute_bulk(
-        sql!("DELETE FROM requirement WHERE parent IN (SELECT r.only FROM {rows})"),
+        sql!("DELETE FROM requirement WHERE parent IN (SELECT r.chosen FROM {rows})"),
         bulk(ids),
     )
     .await?;

@@ -1,7 +1,7 @@
 //! The fenced end of runs, one or many, in one transaction.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     panic::AssertUnwindSafe,
 };
 
@@ -40,10 +40,15 @@ impl From<DbError> for FinishError {
     }
 }
 
-/// Which units were really ended, and how.
+/// A unit under its fencing number. One batch may hold two attempts at the same
+/// unit, when the process was taken for dead and claimed it again: the unit
+/// alone says nothing.
+pub(crate) type Attempt = (UnitId, i64);
+
+/// Which attempts were really ended.
 #[derive(Debug, Default)]
 pub(crate) struct Finished {
-    pub kept: HashSet<UnitId>,
+    pub kept: HashSet<Attempt>,
 }
 
 /// Who writes the ends: shown in the history of runs.
@@ -80,7 +85,7 @@ pub(crate) async fn finish(
     let kept = update(tx, writer, &rows, now).await?;
     let rows: Vec<_> = rows
         .into_iter()
-        .filter(|(closing, _, _)| kept.contains_key(&closing.unit.id))
+        .filter(|(closing, _, _)| kept.contains_key(&closing.unit.attempt()))
         .collect();
     write_bodies(tx, &rows, now).await?;
     write_runs(tx, writer, &rows, now).await?;
@@ -92,7 +97,7 @@ pub(crate) async fn finish(
         .collect();
     requirement::unstage(tx, failed).await?;
     for (index, closing) in closings.iter().enumerate() {
-        if kept.contains_key(&closing.unit.id) {
+        if kept.contains_key(&closing.unit.attempt()) {
             add_requirements(tx, closing, index, now).await?;
         }
     }
@@ -107,10 +112,10 @@ async fn write_facts(
     closings: &mut [Closing],
     isolate: bool,
 ) -> Result<(), FinishError> {
-    let with: Vec<(UnitId, i64)> = closings
+    let with: Vec<Attempt> = closings
         .iter()
         .filter(|closing| matches!(&closing.result, Ok(ending) if ending.facts.is_some()))
-        .map(|closing| (closing.unit.id, closing.unit.attempt))
+        .map(|closing| closing.unit.attempt())
         .collect();
     if with.is_empty() {
         return Ok(());
@@ -123,7 +128,7 @@ async fn write_facts(
         else {
             continue;
         };
-        if !held.contains(&closing.unit.id) {
+        if !held.contains(&closing.unit.attempt()) {
             closing.result = Err(RunError::LeaseLost);
             continue;
         }
@@ -150,14 +155,14 @@ async fn write_facts(
     Ok(())
 }
 
-/// Of these attempts, the units that are still theirs; locked until the commit.
-async fn held(tx: &mut Tx, attempts: &[(UnitId, i64)]) -> Result<HashSet<UnitId>, DbError> {
+/// Those of these attempts that still have their unit; locked until the commit.
+async fn held(tx: &mut Tx, attempts: &[Attempt]) -> Result<HashSet<Attempt>, DbError> {
     let lock = match tx.dialect() {
         db::Dialect::Sqlite => "",
         db::Dialect::Postgres => "FOR UPDATE OF unit",
     };
     let text = format!(
-        "SELECT unit.id AS id FROM {{rows}} JOIN unit ON unit.id = r.id
+        "SELECT unit.id AS id, unit.attempt AS attempt FROM {{rows}} JOIN unit ON unit.id = r.id
          WHERE unit.attempt = r.fence AND unit.state = 'running' ORDER BY unit.id {lock}"
     );
     let rows = tx
@@ -168,7 +173,9 @@ async fn held(tx: &mut Tx, attempts: &[(UnitId, i64)]) -> Result<HashSet<UnitId>
                 .ints("fence", attempts.iter().map(|(_, fence)| *fence)),
         )
         .await?;
-    rows.iter().map(|row| row.get("id")).collect()
+    rows.iter()
+        .map(|row| Ok((row.get("id")?, row.get("attempt")?)))
+        .collect()
 }
 
 /// How each run ended. `None` for those that may not write at all.
@@ -218,15 +225,93 @@ fn before(unit: &Claimed) -> Before {
 
 /// The fence and the next state in one statement; returns whose fence held, and
 /// whether somebody requires them.
+///
+/// Most runs end well and say nothing more. All that is then to be written is
+/// the same for every unit of a kind, so only ids and fences are sent: a third
+/// of the time of the general statement on SQLite, where rows travel as JSON.
 async fn update(
     tx: &mut Tx,
     writer: Writer<'_>,
-    rows: &[(&Closing, &End, After)],
+    rows: &[Row<'_>],
     now: Timestamp,
-) -> Result<HashMap<UnitId, bool>, DbError> {
+) -> Result<HashMap<Attempt, bool>, DbError> {
+    let mut kept = HashMap::with_capacity(rows.len());
+    let mut plain: BTreeMap<&str, Vec<&Row<'_>>> = BTreeMap::new();
+    let mut others = Vec::new();
+    for row in rows {
+        let (closing, end, _) = row;
+        if matches!(end, End::Outcome(Outcome::Done)) && !has_body(closing, end) {
+            plain.entry(&closing.unit.kind).or_default().push(row);
+        } else {
+            others.push(row);
+        }
+    }
+    for (kind, rows) in plain {
+        if let Some(kind) = writer.kinds.get(kind) {
+            update_plain(tx, kind, &rows, now, &mut kept).await?;
+        }
+    }
+    update_each(tx, writer, &others, now, &mut kept).await?;
+    Ok(kept)
+}
+
+type Row<'c> = (&'c Closing, &'c End, After);
+
+/// Ends of one kind that were complete and leave no body.
+async fn update_plain(
+    tx: &mut Tx,
+    kind: &Kind,
+    rows: &[&Row<'_>],
+    now: Timestamp,
+    kept: &mut HashMap<Attempt, bool>,
+) -> Result<(), DbError> {
+    // Nothing of what the unit was before bears on such an end: see `after`.
+    let Some((_, _, next)) = rows.first() else {
+        return Ok(());
+    };
+    let ended = tx
+        .fetch_bulk(
+            sql!(
+                "UPDATE unit SET
+                    state = CASE WHEN again THEN 'ready' ELSE $2 END,
+                    rank = CASE WHEN again THEN 2 ELSE $3 END,
+                    due_at = CASE WHEN again THEN $1 ELSE $4 END,
+                    worker = NULL, strikes = 0, partials = 0, lost = 0,
+                    cadence = $5, version = $6, again = FALSE, ended_at = $1, succeeded_at = $1
+                 FROM {rows}
+                 WHERE unit.id = r.unit AND unit.attempt = r.fence AND unit.state = 'running'
+                 RETURNING id, attempt, required",
+                now,
+                next.state.as_str(),
+                next.rank.number(),
+                next.due_at,
+                kind.cadence_seconds(),
+                kind.version
+            ),
+            Bulk::new()
+                .ints("unit", rows.iter().map(|(closing, _, _)| closing.unit.id))
+                .ints(
+                    "fence",
+                    rows.iter().map(|(closing, _, _)| closing.unit.attempt),
+                ),
+        )
+        .await?;
+    for row in &ended {
+        let attempt = (row.get("id")?, row.get("attempt")?);
+        kept.insert(attempt, row.get("required")?);
+    }
+    Ok(())
+}
+
+/// Ends of any sort.
+async fn update_each(
+    tx: &mut Tx,
+    writer: Writer<'_>,
+    rows: &[&Row<'_>],
+    now: Timestamp,
+    kept: &mut HashMap<Attempt, bool>,
+) -> Result<(), DbError> {
     let kind = |closing: &Closing| writer.kinds.get(closing.unit.kind.as_str());
-    // An end without faults is the common one, and most columns are then
-    // constant; they are still sent, for one statement is one round trip.
     let bulk = Bulk::new()
         .ints("unit", rows.iter().map(|(closing, _, _)| closing.unit.id))
         .ints(
@@ -256,10 +341,10 @@ async fn update(
                 .map(|(closing, _, _)| kind(closing).map_or(1, |kind| kind.version)),
         )
         .bools(
-            "full",
+            "bodied",
             rows.iter().map(|(closing, end, _)| has_body(closing, end)),
         );
-    let kept = tx
+    let ended = tx
         .fetch_bulk(
             sql!(
                 // Enqueued again while it ran and ended well: once more, at once.
@@ -269,18 +354,20 @@ async fn update(
                     due_at = CASE WHEN again AND r.good IS NOT NULL THEN $1 ELSE r.due END,
                     worker = NULL, strikes = r.struck, partials = r.parts, lost = r.gone,
                     cadence = r.every, version = r.stamp, again = FALSE,
-                    ended_at = COALESCE(r.over, ended_at), succeeded_at = COALESCE(r.good, succeeded_at), body = (body OR r.full)
+                    ended_at = COALESCE(r.over, ended_at), succeeded_at = COALESCE(r.good, succeeded_at), body = (body OR r.bodied)
                  FROM {rows}
                  WHERE unit.id = r.unit AND unit.attempt = r.fence AND unit.state = 'running'
-                 RETURNING id, required",
+                 RETURNING id, attempt, required",
                 now
             ),
             bulk,
         )
         .await?;
-    kept.iter()
-        .map(|row| Ok((row.get("id")?, row.get("required")?)))
-        .collect()
+    for row in &ended {
+        let attempt = (row.get("id")?, row.get("attempt")?);
+        kept.insert(attempt, row.get("required")?);
+    }
+    Ok(())
 }
 
 /// Whether this end leaves something in `unit_body`.
@@ -426,12 +513,12 @@ pub(crate) fn outcome_word(end: &End, after: &After) -> &'static str {
 async fn report_ends(
     tx: &mut Tx,
     rows: &[(&Closing, &End, After)],
-    kept: &HashMap<UnitId, bool>,
+    kept: &HashMap<Attempt, bool>,
 ) -> Result<(), DbError> {
     let ended: Vec<UnitId> = rows
         .iter()
         .filter(|(closing, _, after)| {
-            kept.get(&closing.unit.id) == Some(&true) && after.ended_at.is_some()
+            kept.get(&closing.unit.attempt()) == Some(&true) && after.ended_at.is_some()
         })
         .map(|(closing, _, _)| closing.unit.id)
         .collect();

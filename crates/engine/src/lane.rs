@@ -176,7 +176,7 @@ impl Lane {
             {
                 flights.remove(&id);
             }
-            let outcome = if turned.kept.contains(&id) {
+            let outcome = if turned.kept.contains(&(id, attempt)) {
                 outcome
             } else {
                 "lease-lost"
@@ -195,15 +195,15 @@ impl Lane {
     }
 
     fn start(&mut self, claimed: Vec<Claimed>) {
+        let cheap = self.pool.batch > 1;
+        let flights = self.house.flights();
         for unit in claimed {
-            let lost = self
-                .house
-                .flights()
+            let lost = flights
                 .get(&unit.id)
                 .map(|(_, lost)| lost.clone())
                 .unwrap_or_default();
             self.running
-                .push(Box::pin(attempt(self.house.clone(), unit, lost)));
+                .push(Box::pin(attempt(self.house.clone(), unit, lost, cheap)));
         }
     }
 
@@ -346,10 +346,15 @@ async fn stagger(house: &House, pool: &Pool, index: usize) {
 
 /// One attempt, from claim to closing. Never fails, never panics, always ends:
 /// by itself, at its deadline, when its lease is lost, or when the grace is over.
-async fn attempt(house: Arc<House>, unit: Claimed, lost: CancellationToken) -> Closing {
+async fn attempt(
+    house: Arc<House>,
+    unit: Claimed,
+    lost: CancellationToken,
+    cheap: bool,
+) -> Closing {
     let unit = Arc::new(unit);
     let started_at = house.engine.clock().now();
-    let result = supervise(&house, &unit, lost).await;
+    let result = supervise(&house, &unit, lost, cheap).await;
     if let Err(error) = &result {
         log_failure(&unit, error);
     }
@@ -364,6 +369,7 @@ async fn supervise(
     house: &Arc<House>,
     unit: &Arc<Claimed>,
     lost: CancellationToken,
+    cheap: bool,
 ) -> Result<crate::Ending, RunError> {
     let (Some(handler), Some(kind)) = (
         house.handlers.get(unit.kind.as_str()).cloned(),
@@ -379,9 +385,15 @@ async fn supervise(
         cancel: cancel.clone(),
         lease_lost: lost.clone(),
     };
+    let mut running: BoxFuture<'static, _> =
+        Box::pin(async move { AssertUnwindSafe(handler.run(&run)).catch_unwind().await });
+    // Runs of a pool with a batch take microseconds: most are over when they
+    // are first looked at, and a task each would cost more than the run.
+    if cheap && let Some(ended) = (&mut running).now_or_never() {
+        return ended.unwrap_or_else(|panic| Err(RunError::unit(panic_text(panic.as_ref()))));
+    }
     // A task of its own: a run that panics or never yields harms only itself.
-    let mut task =
-        tokio::spawn(async move { AssertUnwindSafe(handler.run(&run)).catch_unwind().await });
+    let mut task = tokio::spawn(running);
     let ended = tokio::select! {
         biased;
         ended = &mut task => Some(ended),

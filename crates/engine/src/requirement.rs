@@ -65,6 +65,7 @@ fn once_each(edges: Vec<(Placed, Placed, &Requirement)>) -> Vec<Edge> {
     for (parent, child, one) in edges {
         once.entry((parent.id, child.id))
             .and_modify(|edge| {
+                edge.nested |= !one.unit.requirements.is_empty();
                 edge.hard |= one.hard;
                 edge.since = edge.since.max(one.since);
                 edge.deadline = match (edge.deadline, one.deadline) {
@@ -75,6 +76,7 @@ fn once_each(edges: Vec<(Placed, Placed, &Requirement)>) -> Vec<Edge> {
             .or_insert(Edge {
                 parent,
                 child,
+                nested: !one.unit.requirements.is_empty(),
                 hard: one.hard,
                 since: one.since,
                 deadline: one.deadline,
@@ -87,6 +89,8 @@ fn once_each(edges: Vec<(Placed, Placed, &Requirement)>) -> Vec<Edge> {
 struct Edge {
     parent: Placed,
     child: Placed,
+    /// The child came with requirements of its own.
+    nested: bool,
     hard: bool,
     since: Option<Timestamp>,
     deadline: Option<Timestamp>,
@@ -168,12 +172,12 @@ async fn insert(tx: &mut Tx, edges: &[Edge]) -> Result<(), DbError> {
 }
 
 /// A cycle would wait for ever. A child that was created a moment ago has no
-/// edges of its own, so the usual fan-out costs nothing here.
+/// edges unless it came with some, so the usual fan-out costs nothing here.
 async fn refuse_cycles(tx: &mut Tx, edges: &[Edge]) -> Result<(), EnqueueError> {
     let parents: HashSet<UnitId> = edges.iter().map(|edge| edge.parent.id).collect();
     let suspects: Vec<(UnitId, UnitId)> = edges
         .iter()
-        .filter(|edge| !edge.child.fresh || parents.contains(&edge.child.id))
+        .filter(|edge| !edge.child.fresh || edge.nested || parents.contains(&edge.child.id))
         .map(|edge| (edge.parent.id, edge.child.id))
         .collect();
     if suspects.is_empty() {

@@ -177,7 +177,7 @@ async fn renew(
         "SELECT requirement.child AS child, max(requirement.since) AS since
          FROM {{rows}} JOIN requirement ON requirement.{side} = r.unit
          JOIN unit ON unit.id = requirement.child
-         WHERE requirement.state = 'open' AND unit.state = 'done'
+         WHERE requirement.state <> 'missed' AND unit.state = 'done'
            AND requirement.since > unit.succeeded_at
          GROUP BY requirement.child"
     );

@@ -105,14 +105,14 @@ impl Hand {
     }
 
     /// Ends runs and claims up to `want` more, as one turn of a lane. Returns
-    /// what was claimed and which ends were written.
+    /// what was claimed and which ends (unit, attempt) were written.
     pub async fn turn(
         &self,
         pool: &str,
         ends: Vec<(Held, Result<Ending, RunError>)>,
         want: usize,
         alone: bool,
-    ) -> Result<(Vec<Held>, Vec<UnitId>), DbError> {
+    ) -> Result<(Vec<Held>, Vec<(UnitId, i64)>), DbError> {
         let desk = &self.process.desks[pool];
         desk.stale();
         let mut closings = ends
@@ -181,6 +181,12 @@ impl Hand {
         }
         Ok(gone)
     }
+}
+
+/// The claim as the database gets it, for tests of its plan. Its arguments:
+/// worker, pool, upstream, rank, now, most, then name and version of each kind.
+pub fn claim_text(dialect: db::Dialect, kinds: usize) -> String {
+    crate::claim::text(dialect, kinds)
 }
 
 /// The duties, one call each.

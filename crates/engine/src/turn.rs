@@ -6,7 +6,7 @@
 //! times at a hundred. The two must not be one statement (see [`crate::claim`]).
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicI64, Ordering},
@@ -17,9 +17,9 @@ use std::{
 use db::{Clock, Db, DbError, Timestamp, Tx, transact};
 
 use crate::{
-    EnqueueError, Kind, Outcome, Rank, RunError, UnitId,
+    EnqueueError, Kind, Outcome, Rank, RunError,
     claim::{self, Ask, Claimed, Pair},
-    finish::{self, Closing, FinishError, Writer},
+    finish::{self, Attempt, Closing, FinishError, Writer},
     requirement,
     run::Ending,
     share::Shares,
@@ -76,8 +76,8 @@ struct Market {
 #[derive(Debug, Default)]
 pub(crate) struct Turned {
     pub claimed: Vec<Claimed>,
-    /// Units whose end was written. The others had lost their lease.
-    pub kept: std::collections::HashSet<UnitId>,
+    /// Attempts whose end was written. The others had lost their lease.
+    pub kept: HashSet<Attempt>,
 }
 
 impl Desk {
@@ -205,6 +205,8 @@ impl Process {
             if !turned.claimed.is_empty() || want == 0 {
                 break;
             }
+            // What has just ended may be due again at once.
+            desk.stale();
         }
         Ok(turned)
     }
@@ -333,7 +335,7 @@ impl Process {
         desk: &Desk,
         closings: &mut [Closing],
         plan: &[(Pair, usize)],
-    ) -> Result<(Vec<(Pair, Vec<Claimed>)>, std::collections::HashSet<UnitId>), DbError> {
+    ) -> Result<(Vec<(Pair, Vec<Claimed>)>, HashSet<Attempt>), DbError> {
         let mut isolate = false;
         let mut conflicts = 0;
         loop {
@@ -362,7 +364,7 @@ impl Process {
         closings: &mut [Closing],
         plan: &[(Pair, usize)],
         isolate: bool,
-    ) -> Result<(Vec<(Pair, Vec<Claimed>)>, std::collections::HashSet<UnitId>), FinishError> {
+    ) -> Result<(Vec<(Pair, Vec<Claimed>)>, HashSet<Attempt>), FinishError> {
         let mut tx = self.db.begin().await?;
         let writer = Writer {
             name: &self.name,
