@@ -272,7 +272,11 @@ impl World {
             assert_eq!(row.attempt > old, taken, "{row:?}");
         }
         for held in claimed {
-            let (old, new) = (&before[&held.id()], &after[&held.id()]);
+            let Some(old) = before.get(&held.id()) else {
+                // Made by an end in the same turn, which waits for it.
+                continue;
+            };
+            let new = &after[&held.id()];
             assert_eq!(new.attempt, old.attempt + 1);
             assert_eq!((new.state, new.worker), (State::Running, Some(worker)));
             assert_eq!(old.pool, pool);

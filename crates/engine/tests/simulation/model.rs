@@ -109,13 +109,24 @@ pub(crate) struct Edge {
 }
 
 /// A requirement that is still to be made.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Wish {
     pub kind: Kind,
     pub key: String,
     pub hard: bool,
     pub since: Option<Timestamp>,
     pub deadline: Option<Timestamp>,
+}
+
+impl std::fmt::Debug for Wish {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let hard = if self.hard { "hard" } else { "soft" };
+        write!(
+            f,
+            "{hard} {} since {:?} until {:?}",
+            self.key, self.since, self.deadline
+        )
+    }
 }
 
 /// How a run means to end.

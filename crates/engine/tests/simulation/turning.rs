@@ -58,13 +58,13 @@ impl World {
             self.keep_books(&before).await;
             return;
         };
-        let kept: HashSet<UnitId> = kept.into_iter().collect();
+        let kept: HashSet<(UnitId, i64)> = kept.into_iter().collect();
         for job in &over {
             let held = before
                 .get(&job.held.id())
                 .is_some_and(|row| has_lease(row, &job.held));
             assert_eq!(
-                kept.contains(&job.held.id()),
+                kept.contains(&(job.held.id(), job.held.attempt())),
                 held,
                 "the end of {} attempt {} must be written exactly if its fence holds",
                 job.held.key(),
@@ -239,18 +239,27 @@ impl World {
         let Some(gone) = self.settle(result) else {
             return;
         };
-        for held in &holds {
-            let kept = self
-                .table
-                .get(&held.id())
-                .is_some_and(|row| has_lease(row, held));
-            assert_eq!(gone.contains(&held.id()), !kept, "{}", held.key());
-        }
+        let gone: HashSet<UnitId> = gone.into_iter().collect();
+        let lost: HashSet<UnitId> = holds
+            .iter()
+            .filter(|held| !self.has_lease(held))
+            .map(Held::id)
+            .collect();
+        assert_eq!(gone, lost, "what it lost");
         if self.rng.random_bool(0.5) {
-            self.processes[index]
-                .jobs
-                .retain(|job| !gone.contains(&job.held.id()));
+            let table = &self.table;
+            self.processes[index].jobs.retain(|job| {
+                table
+                    .get(&job.held.id())
+                    .is_some_and(|row| has_lease(row, &job.held))
+            });
         }
+    }
+
+    fn has_lease(&self, held: &Held) -> bool {
+        self.table
+            .get(&held.id())
+            .is_some_and(|row| has_lease(row, held))
     }
 
     pub(crate) async fn fold(&mut self) {

@@ -1,0 +1,16 @@
+//! What the engine promises, on both databases, through its public door and
+//! hand-driven steps.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod claiming;
+mod drill;
+mod enqueueing;
+mod fencing;
+mod housekeeping;
+mod leases;
+mod outcomes;
+mod plans;
+mod requirements;
+mod steering;
+mod workers;

@@ -1,0 +1,79 @@
+//! The claim's plan: one range scan of its index, whatever else is in the table.
+
+use db::{Clock, Statement, sql, testing::TestDb};
+use engine::{Engine, Enqueue, steps};
+
+use crate::drill::ONCE;
+
+/// Many rows, most of them ready: the case that tempts a planner to read them all.
+async fn fill(db: &TestDb) {
+    let engine = Engine::new((**db).clone(), Clock::system());
+    let units = (0..20_000)
+        .map(|n| Enqueue::new(&ONCE, format!("k{n}")))
+        .collect();
+    engine.enqueue(units).await.unwrap();
+    db.execute(sql!("UPDATE unit SET state = 'done' WHERE id % 10 = 0"))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn postgres_never_scans_all_units_even_with_a_generic_plan() {
+    let db = TestDb::postgres(&[engine::PART]).await;
+    fill(&db).await;
+    let mut tx = db.begin().await.unwrap();
+    let claim = steps::claim_text(tx.dialect(), 2);
+    tx.script(format!(
+        "ANALYZE unit;
+         SET LOCAL plan_cache_mode = force_generic_plan;
+         PREPARE claim (bigint, text, text, bigint, timestamptz, bigint, text, bigint, text, bigint) AS {claim}"
+    ))
+    .await
+    .unwrap();
+    let explain =
+        "EXPLAIN EXECUTE claim (1, 'p', '', 2, now(), 100, 'test/once', 1, 'test/round', 1)";
+    let rows = tx.fetch_all(sql!(explain)).await.unwrap();
+    let plan: Vec<String> = rows
+        .iter()
+        .map(|row| row.get("QUERY PLAN").unwrap())
+        .collect();
+    let plan = plan.join("\n");
+    assert!(plan.contains("$2"), "the plan is generic:\n{plan}");
+    assert!(plan.contains("unit_claim"), "{plan}");
+    assert!(!plan.contains("Seq Scan on unit"), "{plan}");
+    assert!(!plan.contains("Sort"), "{plan}");
+}
+
+#[tokio::test]
+async fn sqlite_claims_through_the_index_in_its_order() {
+    let db = TestDb::sqlite(&[engine::PART]).await;
+    fill(&db).await;
+    for analyzed in [false, true] {
+        if analyzed {
+            db.execute(sql!("ANALYZE")).await.unwrap();
+        }
+        let claim = steps::claim_text(db.dialect(), 1);
+        let rows = db
+            .fetch_all(
+                Statement::built(format!("EXPLAIN QUERY PLAN {claim}"))
+                    .bind(1)
+                    .bind("p")
+                    .bind("")
+                    .bind(2)
+                    .bind(Clock::system().now())
+                    .bind(100)
+                    .bind("test/once")
+                    .bind(1),
+            )
+            .await
+            .unwrap();
+        let plan: Vec<String> = rows.iter().map(|row| row.get("detail").unwrap()).collect();
+        let plan = plan.join("\n");
+        assert!(
+            plan.contains("INDEX unit_claim (pool=? AND upstream=? AND rank=? AND due_at<?)"),
+            "{plan}"
+        );
+        assert!(!plan.contains("SCAN unit"), "{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+    }
+}
