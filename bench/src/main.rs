@@ -33,6 +33,11 @@ enum Bench {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
+    // What goes wrong inside, on stderr: a bench must not go on in silence.
+    tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
+        .with_writer(std::io::stderr)
+        .init();
     match Arguments::parse().bench {
         Bench::Engine(options) => engine::drain::run(&options).await,
         Bench::EngineScale(options) => engine::scale::run(&options).await,

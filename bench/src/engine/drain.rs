@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     database::{Fresh, Place},
-    figure::{Figure, median, quantile, remark},
+    figure::{Figure, cpu_seconds, median, quantile, remark},
 };
 
 /// At one unit per commit two hundred thousand would take minutes and say no more.
@@ -53,6 +53,7 @@ struct Rounds {
     turn_p50: Vec<f64>,
     turn_p99: Vec<f64>,
     written: Vec<f64>,
+    cpu: Vec<f64>,
     pgmq_enqueue: Vec<f64>,
     pgmq_drain: Vec<f64>,
     pgbench: Vec<f64>,
@@ -106,12 +107,16 @@ async fn measure(
         .kind(UNIT, Nothing)
         .pool(pool(options.workers, batch));
     let watch = Watch::fresh();
+    let cpu = cpu_seconds();
     let took = drain(worker, engine, units).await?;
     let after = fresh.written().await?;
     let mut turns = watch.turns();
     rounds.drain.push(units as f64 / took.as_secs_f64());
     rounds.turn_p50.push(quantile(&mut turns, 0.5) * 1e3);
     rounds.turn_p99.push(quantile(&mut turns, 0.99) * 1e3);
+    if let (Some(before), Some(after)) = (cpu, cpu_seconds()) {
+        rounds.cpu.push((after - before) * 1e6 / units as f64);
+    }
     if let (Some(before), Some(after)) = (before, after) {
         rounds.written.push((after - before) / units as f64);
     }
@@ -152,6 +157,9 @@ fn print(
     figure.print("drain", drain, "units/s")?;
     figure.print("claim_p50", median(&mut rounds.turn_p50), "ms")?;
     figure.print("claim_p99", median(&mut rounds.turn_p99), "ms")?;
+    if !rounds.cpu.is_empty() {
+        figure.print("cpu", median(&mut rounds.cpu), "us/unit")?;
+    }
     if !rounds.written.is_empty() {
         let metric = match database {
             "postgres" => "wal",
