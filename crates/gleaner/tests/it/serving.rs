@@ -90,6 +90,11 @@ async fn the_same_on_postgresql() {
         &["group", "show", "mine"],
         &["db", "check"],
         &["doctor"],
+        &["unit", "run", "1"],
+        &["unit", "cancel", "1"],
+        &["unit", "retry", "distribution/manifests:1"],
+        &["repo", "archive", "1"],
+        &["repo", "remove", "1"],
     ] {
         let done = run(args);
         assert_eq!(done.exit, Some(0), "{args:?}: {}", done.text());
