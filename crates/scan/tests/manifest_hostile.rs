@@ -249,22 +249,23 @@ fn what_is_over_the_limit_is_refused_unread() {
 fn time_grows_no_faster_than_the_input() {
     let mut cases: Vec<(&str, &str)> = NAMES.iter().map(|name| (*name, "")).collect();
     cases.extend(OPENINGS);
+    let quarter = if is_long() { 64 << 10 } else { 4 << 10 };
     let mut slow = Vec::new();
     for (name, opening) in cases {
         for pattern in PATTERNS {
-            let small = cpu_time(name, &hostile(opening, pattern, 8 << 10));
+            let small = cpu_time(name, &hostile(opening, pattern, quarter));
             // Quick enough at any growth that the size limit allows.
-            if small < Duration::from_millis(2) {
+            if small < Duration::from_millis(1) {
                 continue;
             }
-            let large = hostile(opening, pattern, 32 << 10);
+            let large = hostile(opening, pattern, 4 * quarter);
             let bad =
                 |small: Duration, large: Duration| large > small * 7 + Duration::from_millis(5);
             // A busy machine disturbs single runs; a law holds in all of them.
             if bad(small, cpu_time(name, &large))
                 && (0..3).all(|_| {
                     bad(
-                        cpu_time(name, &hostile(opening, pattern, 8 << 10)),
+                        cpu_time(name, &hostile(opening, pattern, quarter)),
                         cpu_time(name, &large),
                     )
                 })
@@ -276,6 +277,11 @@ fn time_grows_no_faster_than_the_input() {
         }
     }
     assert!(slow.is_empty(), "{}", slow.join("\n"));
+}
+
+/// Whether the long versions of tests are asked for.
+fn is_long() -> bool {
+    std::env::var_os("GLEANER_LONG").is_some()
 }
 
 fn hostile(opening: &str, pattern: &str, length: usize) -> Vec<u8> {
@@ -307,9 +313,10 @@ fn thread_time() -> Option<Duration> {
 fn mutated_files_neither_panic_nor_hang() {
     let mut files = fixtures();
     files.extend(corpus());
+    let rounds = if is_long() { 2_000 } else { 40 };
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     for index in 0..files.len() {
-        for _ in 0..40 {
+        for _ in 0..rounds {
             let (path, bytes) = &files[index];
             let other = &files[random.below(files.len())].1;
             let mutated = mutate(bytes, other, &mut random);

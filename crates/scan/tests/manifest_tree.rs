@@ -196,6 +196,8 @@ fn paths_tell_the_place() {
         ("templates/app/package.json", Place::Template),
         ("{{cookiecutter.slug}}/setup.py", Place::Template),
         ("tests/package.json", Place::Test),
+        ("crates/tokio-test/Cargo.toml", Place::Ordinary),
+        ("packages/testing/package.json", Place::Ordinary),
         ("test", Place::Ordinary),
     ] {
         assert_eq!(place(path), expected, "{path}");

@@ -26,7 +26,7 @@
 //! out: they recurse on hostile input or recover in more than linear time, and they refuse the old
 //! dialects (Python 2 above all) that the oldest packages are written in.
 //!
-//! To add a format, write one file with a `FORMAT` constant and name it in [`FORMATS`].
+//! To add a format, write one file with a `FORMAT` constant and name it in `FORMATS`.
 
 mod actions;
 mod ansible;

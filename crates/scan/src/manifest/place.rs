@@ -58,7 +58,6 @@ const WORDS: &[(&str, Place)] = &[
     ("boilerplate", Place::Template),
     ("test", Place::Test),
     ("tests", Place::Test),
-    ("testing", Place::Test),
     ("testdata", Place::Test),
     ("test-data", Place::Test),
     ("test_data", Place::Test),
@@ -131,16 +130,15 @@ fn judge(directory: &str) -> Place {
     if directory.contains("{{") || directory.contains("${") || directory.contains("<%") {
         return Place::Template;
     }
-    // .NET and Swift projects: `src/Foo.Tests/Foo.Tests.csproj`, `FooTests`.
+    // .NET and Swift projects: `src/Foo.Tests/Foo.Tests.csproj`, `FooTests`. The singular with a
+    // dash is no sign: `tokio-test` and its like are packages for testing.
     if [
         ".Test",
         ".Tests",
         ".UnitTests",
         ".IntegrationTests",
         "Tests",
-        "-test",
         "-tests",
-        "_test",
         "_tests",
     ]
     .iter()
