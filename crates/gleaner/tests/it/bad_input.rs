@@ -46,15 +46,27 @@ fn an_address_that_is_no_database() {
 
 #[test]
 fn a_database_that_nobody_serves() {
-    let home = Sandbox::new();
     // A port that was free a moment ago, so that nobody answers there.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = port.local_addr().unwrap().port();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    insta::assert_snapshot!(unreachable(port));
+}
+
+#[test]
+fn a_server_that_says_nothing() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    insta::assert_snapshot!(unreachable(port));
+}
+
+fn unreachable(port: u16) -> String {
+    let home = Sandbox::new();
     let url = format!("postgres://me:hush@127.0.0.1:{port}/d");
     let mut command = home.gleaner(["repo", "list", "--database", &url]);
     command.env("GLEANER_DATABASE_TIMEOUT", "1s");
     let text = home.transcript(&mut command).text();
-    insta::assert_snapshot!(text.replace(&port.to_string(), "[PORT]"));
+    text.replace(&port.to_string(), "[PORT]")
 }
 
 #[test]
