@@ -1,7 +1,7 @@
 //! Claiming: exactly n ready units, never twice, at a cost that does not grow
 //! with done, future or blocked rows.
 //!
-//! The index `unit_claim` is (pool, upstream, rank, due_at, id) over ready
+//! The index `unit_claim` is (pool, upstream, rank, due time, id) over ready
 //! units. A claim names its pool, upstream and rank, so that it is one range
 //! scan that starts at the oldest due unit and stops after n. Which (upstream,
 //! rank) *pairs* have anything due is learned by a [`survey`], which hops over

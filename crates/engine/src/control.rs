@@ -31,12 +31,14 @@ pub struct Changed {
     pub changed: usize,
 }
 
+/// How many units an action has changed, once it is through.
+type Applied<'t> = BoxFuture<'t, Result<u64, DbError>>;
+
 /// An action on a batch of units: which states it can change, and how.
 struct Action {
     /// The states it applies to, as SQL.
     applies: &'static str,
-    apply:
-        for<'t> fn(&'t mut Tx, &'t [UnitId], db::Timestamp) -> BoxFuture<'t, Result<u64, DbError>>,
+    apply: for<'t> fn(&'t mut Tx, &'t [UnitId], db::Timestamp) -> Applied<'t>,
 }
 
 impl Engine {

@@ -401,23 +401,22 @@ async fn supervise(
         () = house.release.cancelled() => None,
         () = tokio::time::sleep(kind.max_run) => None,
     };
-    let (ended, stopped) = match ended {
-        Some(ended) => (ended, None),
-        None => {
-            let why = if lost.is_cancelled() {
-                RunError::LeaseLost
-            } else if house.release.is_cancelled() {
-                RunError::Interrupted
-            } else {
-                RunError::unit(format!("ran longer than {:?}", kind.max_run))
-            };
-            cancel.cancel();
-            if let Ok(ended) = tokio::time::timeout(NOTICE, &mut task).await {
-                (ended, Some(why))
-            } else {
-                task.abort();
-                return Err(why);
-            }
+    let (ended, stopped) = if let Some(ended) = ended {
+        (ended, None)
+    } else {
+        let why = if lost.is_cancelled() {
+            RunError::LeaseLost
+        } else if house.release.is_cancelled() {
+            RunError::Interrupted
+        } else {
+            RunError::unit(format!("ran longer than {:?}", kind.max_run))
+        };
+        cancel.cancel();
+        if let Ok(ended) = tokio::time::timeout(NOTICE, &mut task).await {
+            (ended, Some(why))
+        } else {
+            task.abort();
+            return Err(why);
         }
     };
     match (ended, stopped) {

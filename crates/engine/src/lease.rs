@@ -146,7 +146,8 @@ impl Observer {
             if known != beat {
                 self.seen.insert(id, (beat, monotonic));
             } else if monotonic.saturating_sub(since) >= limit {
-                self.bury(engine, id, beat).await?;
+                // Should this fail, what was seen stands, and the next look buries it.
+                Self::bury(engine, id, beat).await?;
                 alive.remove(&id);
             }
         }
@@ -156,8 +157,7 @@ impl Observer {
 
     /// Removes the process's row, unless it has beaten after all. From then on
     /// its units are orphans, and its own next beat tells it so.
-    async fn bury(&mut self, engine: &Engine, worker: i64, beat: i64) -> Result<(), DbError> {
-        self.seen.remove(&worker);
+    async fn bury(engine: &Engine, worker: i64, beat: i64) -> Result<(), DbError> {
         let buried = engine
             .db
             .execute(sql!(
