@@ -11,6 +11,8 @@ use engine::{
 use futures_util::future::BoxFuture;
 
 pub(crate) const DEAD_AFTER: Duration = Duration::from_secs(30);
+/// A second less.
+pub(crate) const ALMOST_DEAD: Duration = Duration::from_secs(29);
 pub(crate) const DAY: Duration = Duration::from_hours(24);
 
 const fn in_pool(mut kind: Kind) -> Kind {
@@ -50,17 +52,8 @@ impl Drill {
         self.engine.clock().now()
     }
 
-    pub(crate) async fn enqueue(&self, unit: Enqueue) -> UnitId {
-        let probe = format!("{unit:?}");
+    pub(crate) async fn enqueue(&self, unit: Enqueue) {
         self.engine.enqueue(vec![unit]).await.unwrap();
-        let row = self
-            .engine
-            .db()
-            .fetch_one(db::sql!("SELECT max(id) AS id FROM unit"))
-            .await
-            .unwrap();
-        assert!(!probe.is_empty());
-        row.get("id").unwrap()
     }
 
     /// Enqueues plain one-offs.
@@ -202,7 +195,7 @@ where
             let _ = tokio::time::timeout(Duration::from_millis(25), wakes.changed()).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), wait)
+    tokio::time::timeout(Duration::from_mins(1), wait)
         .await
         .unwrap_or_else(|_| panic!("waited in vain until {what}"));
 }

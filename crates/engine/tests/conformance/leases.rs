@@ -5,7 +5,7 @@ use std::time::Duration;
 use db::testing::{CommitFault, both};
 use engine::{Outcome, Rank, RunError, Selection, State, steps::Hand};
 
-use crate::drill::{DAY, DEAD_AFTER, Drill, ONCE, claim, finish, once};
+use crate::drill::{ALMOST_DEAD, DAY, DEAD_AFTER, Drill, ONCE, claim, finish, once};
 
 /// Lets the observer see that a process has been silent for too long.
 async fn outlive(drill: &Drill, observer: &mut Hand) -> usize {
@@ -24,7 +24,7 @@ both! {
         let dead = drill.another(&[ONCE]).await;
         let held = claim(&dead, 2).await;
         assert_eq!(drill.hand.look().await.unwrap(), 0);
-        drill.time.advance(DEAD_AFTER - Duration::from_secs(1));
+        drill.time.advance(ALMOST_DEAD);
         drill.hand.beat().await.unwrap();
         assert_eq!(drill.hand.look().await.unwrap(), 0, "it might still beat");
         drill.time.advance(Duration::from_secs(1));
@@ -60,7 +60,7 @@ both! {
         let alive = drill.another(&[ONCE]).await;
         claim(&alive, 1).await;
         for _ in 0..10 {
-            drill.time.advance(DEAD_AFTER - Duration::from_secs(1));
+            drill.time.advance(ALMOST_DEAD);
             assert!(alive.beat().await.unwrap());
             assert_eq!(drill.hand.look().await.unwrap(), 0);
         }

@@ -242,16 +242,17 @@ impl World {
     async fn pause_or_resume(&mut self) {
         let pool = self.pick(&POOLS);
         let upstream = self.pick(&UPSTREAMS[1..]);
-        if self.rng.random_bool(0.5) {
+        let (of_pool, on) = (self.rng.random_bool(0.5), self.rng.random_bool(0.4));
+        if of_pool {
             if self.paused.remove(pool) {
                 self.engine.resume_pool(pool).await.unwrap();
-            } else if self.rng.random_bool(0.4) {
+            } else if on {
                 self.paused.insert(pool);
                 self.engine.pause_pool(pool, "drill").await.unwrap();
             }
         } else if self.blocked.remove(upstream) {
             self.engine.reset_upstream(upstream).await.unwrap();
-        } else if self.rng.random_bool(0.5) {
+        } else if on {
             self.blocked.insert(upstream);
             self.block(upstream).await;
         }

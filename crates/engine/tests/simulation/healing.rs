@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use db::{Timestamp, sql};
-use engine::State;
+use engine::{State, UnitId};
 
 use crate::model::{Intent, POOLS, World};
 
@@ -134,11 +134,21 @@ impl World {
                         || row.succeeded_at.is_none_or(|at| at < healed_at)
                         || row.due_at <= self.clock.now()
                 }
+                State::Parked if row.strikes < 10 => !self.has_culprit(row.id),
                 State::Parked => row.due_at != Timestamp::FAR_FUTURE,
                 State::Done | State::Cancelled => false,
             })
             .map(|row| format!("{row:?} {:?}", self.edges.get(&row.id)))
             .collect()
+    }
+
+    /// Whether it waits for something that is set aside, so that it stays parked.
+    fn has_culprit(&self, parent: UnitId) -> bool {
+        let edges = self.edges.get(&parent).map_or(&[][..], Vec::as_slice);
+        edges.iter().any(|edge| {
+            let child = &self.table[&edge.child];
+            edge.hard && matches!(child.state, State::Parked | State::Cancelled)
+        })
     }
 
     /// Lets time pass until something is due, or a dead process is found.

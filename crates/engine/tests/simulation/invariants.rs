@@ -28,7 +28,7 @@ impl World {
     pub(crate) async fn check_step(&mut self) {
         let before = std::mem::take(&mut self.table);
         self.table = self.read_table().await;
-        self.keep_books(&before).await;
+        self.keep_books(&before);
         if self.rng.random_bool(0.1) {
             self.check_history().await;
             self.check_graph().await;
@@ -40,7 +40,7 @@ impl World {
     }
 
     /// Notes successes and ends, and checks what holds for any two tables in a row.
-    pub(crate) async fn keep_books(&mut self, before: &Table) {
+    pub(crate) fn keep_books(&mut self, before: &Table) {
         let now = self.clock.now();
         for (id, old) in before {
             let new = self

@@ -23,7 +23,7 @@ mod turning;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use db::testing::TestDb;
+use db::{Db, testing::TestDb};
 use model::World;
 
 /// Steps of chaos before the world may heal.
@@ -37,50 +37,52 @@ enum On {
 
 /// Runs a range of seeds, or the one that is to be replayed.
 fn simulate(on: On, test: &str, first: u64, seeds: u64) {
-    if let Ok(seed) = std::env::var("GLEANER_SIM_SEED") {
-        return simulate_one(on, test, seed.parse().unwrap());
-    }
-    let (first, seeds) = match std::env::var_os("GLEANER_LONG") {
-        // Far from the seeds of the gate and of the other tests.
-        Some(_) => (1_000_000 + first * 1_000, seeds * 50),
-        None => (first, seeds),
-    };
-    for seed in first..first + seeds {
-        simulate_one(on, test, seed);
-    }
-}
-
-fn simulate_one(on: On, test: &str, seed: u64) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    let log = model::Log::default();
-    let run = catch_unwind(AssertUnwindSafe(|| {
-        runtime.block_on(async {
-            let parts = &[engine::PART];
-            let db = match on {
-                On::Memory => TestDb::memory(parts).await,
-                On::Postgres => TestDb::postgres(parts).await,
-            };
-            let mut world = World::create(db, seed, log.clone()).await;
-            for _ in 0..STEPS {
-                world.step().await;
+    let (first, seeds) = match (
+        std::env::var("GLEANER_SIM_SEED"),
+        std::env::var_os("GLEANER_LONG"),
+    ) {
+        (Ok(seed), _) => (seed.parse().unwrap(), 1),
+        // Far from the seeds of the gate and of the other tests.
+        (_, Some(_)) => (1_000_000 + first * 1_000, seeds * 50),
+        _ => (first, seeds),
+    };
+    // On PostgreSQL a fresh database costs more than a run: it is swept between.
+    let mut db = None;
+    for seed in first..first + seeds {
+        let fresh = match (on, db.take()) {
+            (On::Postgres, Some(db)) => db,
+            (On::Postgres, None) => runtime.block_on(TestDb::postgres(&[engine::PART])),
+            (On::Memory, _) => runtime.block_on(TestDb::memory(&[engine::PART])),
+        };
+        let log = model::Log::default();
+        let run = catch_unwind(AssertUnwindSafe(|| {
+            runtime.block_on(simulate_one(&fresh, seed, log.clone()));
+        }));
+        if let Err(panic) = run {
+            eprintln!("the last steps of seed {seed}:");
+            for line in log.tail(60) {
+                eprintln!("  {line}");
             }
-            world.heal().await;
-        });
-    }));
-    if let Err(panic) = run {
-        eprintln!("the last steps of seed {seed}:");
-        for line in log.tail(60) {
-            eprintln!("  {line}");
+            eprintln!(
+                "seed {seed} failed; replay it alone with\n  \
+                 GLEANER_SIM_SEED={seed} cargo nextest run -p engine --test simulation {test}"
+            );
+            resume_unwind(panic);
         }
-        eprintln!(
-            "seed {seed} failed; replay it alone with\n  \
-             GLEANER_SIM_SEED={seed} cargo nextest run -p engine --test simulation {test}"
-        );
-        resume_unwind(panic);
+        db = Some(fresh);
     }
+}
+
+async fn simulate_one(db: &Db, seed: u64, log: model::Log) {
+    let mut world = World::create(db, seed, log).await;
+    for _ in 0..STEPS {
+        world.step().await;
+    }
+    world.heal().await;
 }
 
 macro_rules! seeds {

@@ -6,10 +6,7 @@ use std::{
     time::Duration,
 };
 
-use db::{
-    Clock, DbError, FakeClock, Timestamp, sql,
-    testing::{CommitFault, TestDb},
-};
+use db::{Clock, Db, DbError, Dialect, FakeClock, Timestamp, sql, testing::CommitFault};
 use engine::{
     Engine, Enqueue, Kind, State, UnitId,
     steps::{Hand, Held},
@@ -166,7 +163,7 @@ pub(crate) struct Process {
 }
 
 pub(crate) struct World {
-    pub db: TestDb,
+    pub db: Db,
     pub engine: Engine,
     pub clock: Clock,
     pub fake: FakeClock,
@@ -191,9 +188,19 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) async fn create(db: TestDb, seed: u64, log: Log) -> Self {
+    pub(crate) async fn create(db: &Db, seed: u64, log: Log) -> Self {
         let (clock, fake) = Clock::fake("2026-01-01T00:00:00Z".parse().unwrap());
         let mut tx = db.begin().await.unwrap();
+        if tx.dialect() == Dialect::Postgres {
+            tx.script(
+                "TRUNCATE unit, unit_body, run, requirement, unfolded, worker, pool, upstream, duty
+                    RESTART IDENTITY;
+                 DROP TABLE IF EXISTS fact, mark"
+                    .into(),
+            )
+            .await
+            .unwrap();
+        }
         // Facts by page, and a mark for each end that wrote any. No unique
         // constraint: duplicates are to be found, not prevented.
         tx.script(
@@ -216,8 +223,8 @@ impl World {
             names.push((ONCE, "poison".into()));
         }
         let mut world = Self {
-            engine: Engine::new((*db).clone(), clock.clone()),
-            db,
+            engine: Engine::new(db.clone(), clock.clone()),
+            db: db.clone(),
             clock,
             fake,
             rng,

@@ -55,7 +55,7 @@ impl World {
             // Nobody knows what happened: it will say the same again.
             self.processes[index].jobs.extend(over);
             self.table = after;
-            self.keep_books(&before).await;
+            self.keep_books(&before);
             return;
         };
         let kept: HashSet<(UnitId, i64)> = kept.into_iter().collect();
@@ -91,7 +91,7 @@ impl World {
             });
         }
         self.table = after;
-        self.keep_books(&before).await;
+        self.keep_books(&before);
         if poisoned {
             self.crash(index);
         }
@@ -191,7 +191,7 @@ impl World {
             assert!(
                 there.contains(&worker)
                     || !before.contains(&worker)
-                    || now - process.last_beat >= DEAD_AFTER,
+                    || now.saturating_sub(process.last_beat) >= DEAD_AFTER,
                 "process {worker} was buried alive"
             );
         }
@@ -201,7 +201,7 @@ impl World {
         let after = self.read_table().await;
         for worker in self.crashed.keys() {
             let since = *self.processes[index].looks.entry(*worker).or_insert(now);
-            if now - since >= DEAD_AFTER {
+            if now.saturating_sub(since) >= DEAD_AFTER {
                 assert!(
                     !after.values().any(|row| row.worker == Some(*worker)),
                     "a lease outlived its process {worker} by more than the limit"
