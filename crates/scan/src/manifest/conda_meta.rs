@@ -15,8 +15,14 @@ pub(super) const MAX_OUTPUTS: usize = 256;
 fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
     let template = Template::read(&source.text);
     // Lines with a selector may not even be YAML for other platforms than theirs.
-    let recipe = yaml::read_text(&template.text)
-        .or_else(|error| yaml::read_text(&without_selected(&template.text)).map_err(|_| error))?;
+    let unselected;
+    let recipe = match yaml::read_text(&template.text) {
+        Err(error @ ManifestError::Malformed { .. }) => {
+            unselected = without_selected(&template.text);
+            yaml::read_text(&unselected).map_err(|_| error)?
+        }
+        other => other?,
+    };
     let Some(package) = recipe.get("package") else {
         return Err(ManifestError::NotAManifest("no key package"));
     };

@@ -1,6 +1,5 @@
 //! `Chart.yaml`: Helm charts.
 
-use super::yaml::Yaml;
 use super::{Files, Format, Intent, Manifest, ManifestError, Source, yaml};
 
 pub(super) const FORMAT: Format = Format {
@@ -21,7 +20,7 @@ fn parse(source: &Source<'_>) -> Result<Manifest, ManifestError> {
     manifest.repository = chart
         .get("sources")
         .and_then(|sources| sources.list().first())
-        .and_then(Yaml::scalar)
+        .and_then(|link| link.scalar())
         .map(str::to_owned);
     if manifest.name.is_none() {
         manifest.deny("no name");

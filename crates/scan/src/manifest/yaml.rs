@@ -3,6 +3,7 @@
 //! A typed reader would turn the version `1.10` into a number; here it stays as written. Aliases
 //! stand for scalars only, so nothing can be multiplied by reference.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use granit_parser::{Event, Options, Parser};
@@ -11,19 +12,19 @@ use super::{ManifestError, Source, data};
 
 /// One node of a document.
 #[derive(Debug)]
-pub(super) enum Yaml {
-    Scalar(String),
-    List(Vec<Yaml>),
+pub(super) enum Yaml<'a> {
+    Scalar(Cow<'a, str>),
+    List(Vec<Yaml<'a>>),
     /// Entries in their order, keys as written; keys may repeat.
-    Map(Vec<(String, Yaml)>),
+    Map(Vec<(Cow<'a, str>, Yaml<'a>)>),
 }
 
 /// The first document of a file, which must be a map.
-pub(super) fn read(source: &Source<'_>) -> Result<Yaml, ManifestError> {
+pub(super) fn read<'a>(source: &'a Source<'_>) -> Result<Yaml<'a>, ManifestError> {
     read_text(&source.text)
 }
 
-pub(super) fn read_text(text: &str) -> Result<Yaml, ManifestError> {
+pub(super) fn read_text(text: &str) -> Result<Yaml<'_>, ManifestError> {
     let mut options = Options::default();
     options.set_emit_comments(false);
     options.flow_nesting_limit = 64;
@@ -42,7 +43,7 @@ pub(super) fn read_text(text: &str) -> Result<Yaml, ManifestError> {
     }
 }
 
-impl Yaml {
+impl<'a> Yaml<'a> {
     /// The value of a key. A key that is given twice has no value, unless both agree.
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         let mut found: Option<&Self> = None;
@@ -73,7 +74,7 @@ impl Yaml {
         (!matches!(text, "" | "~" | "null" | "Null" | "NULL")).then(|| text.to_owned())
     }
 
-    pub(super) fn entries(&self) -> &[(String, Self)] {
+    pub(super) fn entries(&self) -> &[(Cow<'a, str>, Self)] {
         match self {
             Self::Map(entries) => entries,
             _ => &[],
@@ -90,29 +91,29 @@ impl Yaml {
 
 /// Builds the tree without recursion.
 #[derive(Default)]
-struct Builder {
-    root: Option<Yaml>,
-    open: Vec<Open>,
-    anchors: HashMap<usize, String>,
+struct Builder<'a> {
+    root: Option<Yaml<'a>>,
+    open: Vec<Open<'a>>,
+    anchors: HashMap<usize, Cow<'a, str>>,
 }
 
 /// A collection that is not closed yet.
-enum Open {
-    List(Vec<Yaml>),
+enum Open<'a> {
+    List(Vec<Yaml<'a>>),
     Map {
-        entries: Vec<(String, Yaml)>,
-        key: Option<String>,
+        entries: Vec<(Cow<'a, str>, Yaml<'a>)>,
+        key: Option<Cow<'a, str>>,
     },
 }
 
-impl Builder {
-    fn take(&mut self, event: Event<'_>) {
+impl<'a> Builder<'a> {
+    fn take(&mut self, event: Event<'a>) {
         match event {
             Event::Scalar(text, _, anchor, _) => {
                 if anchor != 0 {
-                    self.anchors.insert(anchor, text.to_string());
+                    self.anchors.insert(anchor, text.clone());
                 }
-                self.place(Yaml::Scalar(text.into_owned()));
+                self.place(Yaml::Scalar(text));
             }
             Event::Alias(anchor) => {
                 let text = self.anchors.get(&anchor).cloned().unwrap_or_default();
@@ -134,13 +135,18 @@ impl Builder {
         }
     }
 
-    fn place(&mut self, node: Yaml) {
+    fn place(&mut self, node: Yaml<'a>) {
         match self.open.last_mut() {
             None => self.root = self.root.take().or(Some(node)),
             Some(Open::List(items)) => items.push(node),
             Some(Open::Map { entries, key }) => match key.take() {
                 // A collection as a key is legal and never the key that is looked for.
-                None => *key = Some(node.scalar().unwrap_or_default().to_owned()),
+                None => {
+                    *key = Some(match node {
+                        Yaml::Scalar(text) => text,
+                        _ => Cow::Borrowed(""),
+                    });
+                }
                 Some(key) => entries.push((key, node)),
             },
         }
