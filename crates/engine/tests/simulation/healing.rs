@@ -52,10 +52,12 @@ impl World {
         }
         for index in 0..self.processes.len() {
             self.look_of(index).await;
-            self.check_step().await;
-            self.compare_of(index).await;
-            self.check_step().await;
         }
+        self.check_step().await;
+        for index in 0..self.processes.len() {
+            self.compare_of(index).await;
+        }
+        self.check_step().await;
         for pool in POOLS {
             for _ in 0..20 {
                 if !self.work_in(pool).await {
@@ -104,8 +106,12 @@ impl World {
                     Some(_) => {}
                 }
             }
-            let alone = self.processes[index].jobs.is_empty()
-                && self.claimable(&self.table, pool, true).is_some();
+            let free = self.processes[index].jobs.is_empty();
+            let alone = free && self.claimable(&self.table, pool, true).is_some();
+            if free && !alone && self.claimable(&self.table, pool, false).is_none() {
+                index += 1;
+                continue;
+            }
             let processes = self.processes.len();
             let want = if alone { 1 } else { 8 };
             self.turn(index, pool, want, alone).await;

@@ -40,7 +40,14 @@ impl World {
                 .map(|job| (job.held.key(), job.held.attempt()))
                 .collect::<Vec<_>>()
         ));
-        let last = self.last_successes().await;
+        let asks = over
+            .iter()
+            .any(|job| matches!(job.intent, Some(Intent::UpstreamError)));
+        let last = if asks {
+            self.last_successes().await
+        } else {
+            Vec::new()
+        };
         self.arm();
         let result = hand.turn(pool, ends, want, alone).await;
         self.db.commit_faults().clear();
@@ -198,7 +205,15 @@ impl World {
         if freed.is_none() {
             return;
         }
-        let after = self.read_table().await;
+        let orphans = self.table.values().any(|row| {
+            row.worker
+                .is_some_and(|worker| self.crashed.contains_key(&worker))
+        });
+        let after = if orphans {
+            self.read_table().await
+        } else {
+            crate::model::Table::new()
+        };
         for worker in self.crashed.keys() {
             let since = *self.processes[index].looks.entry(*worker).or_insert(now);
             if now.saturating_sub(since) >= DEAD_AFTER {
