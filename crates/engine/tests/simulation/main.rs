@@ -94,11 +94,19 @@ macro_rules! seeds {
     )*};
 }
 
+// Many small tests: the runner spreads them over the cores.
 seeds! {
-    sqlite_a: Memory, 0, 500;
-    sqlite_b: Memory, 500, 500;
-    sqlite_c: Memory, 1_000, 500;
-    sqlite_d: Memory, 1_500, 500;
-    postgres_a: Postgres, 10_000, 50;
-    postgres_b: Postgres, 10_050, 50;
+    sqlite_a: Memory, 0, 250;
+    sqlite_b: Memory, 250, 250;
+    sqlite_c: Memory, 500, 250;
+    sqlite_d: Memory, 750, 250;
+    sqlite_e: Memory, 1_000, 250;
+    sqlite_f: Memory, 1_250, 250;
+    sqlite_g: Memory, 1_500, 250;
+    sqlite_h: Memory, 1_750, 250;
+    postgres_a: Postgres, 10_000, 20;
+    postgres_b: Postgres, 10_020, 20;
+    postgres_c: Postgres, 10_040, 20;
+    postgres_d: Postgres, 10_060, 20;
+    postgres_e: Postgres, 10_080, 20;
 }
