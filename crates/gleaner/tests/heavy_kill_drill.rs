@@ -2,7 +2,10 @@
 //! at random until 20,000 units are done. Every fact must be there exactly
 //! once, and a dead process's units must run again within the heartbeat limit.
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
-#![expect(clippy::print_stderr, reason = "the figures are worth a line in the log")]
+#![expect(
+    clippy::print_stderr,
+    reason = "the figures are worth a line in the log"
+)]
 
 use std::{
     collections::HashSet,
