@@ -8,7 +8,11 @@ use clap::{Parser, Subcommand};
 
 // As in xtask: the file needs std only, and the `testing` feature stays out of what is built here.
 #[path = "../../crates/db/src/testing/cluster.rs"]
-#[expect(dead_code, unreachable_pub, reason = "written for another crate as well")]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    reason = "written for another crate as well"
+)]
 mod cluster;
 mod database;
 mod engine;
@@ -35,7 +39,8 @@ enum Bench {
 async fn main() -> anyhow::Result<()> {
     // What goes wrong inside, on stderr: a bench must not go on in silence.
     tracing_subscriber::fmt()
-        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
+        // Slow statements are what is measured here.
+        .with_env_filter("warn,sqlx=error")
         .with_writer(std::io::stderr)
         .init();
     match Arguments::parse().bench {

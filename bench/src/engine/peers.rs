@@ -1,7 +1,8 @@
 //! Baselines on the same server in the same run.
 //!
-//! `pgmq-sql` is what the queue pgmq does, as plain SQL: a read makes up to n
-//! messages invisible for a while, a delete acknowledges them by id; each is a
+//! `pgmq-sql` does what the queue pgmq does, in its form: functions that put
+//! the queue's name into a statement and run it. A read makes up to n messages
+//! invisible for a while, a delete acknowledges them by id; each is a
 //! transaction of its own, four loops with 1,000 messages a time, which is its
 //! fastest way. It has no fence, no retry and keeps no history, so it writes
 //! less than the engine must.
@@ -12,7 +13,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
-use sqlx::{AssertSqlSafe, Executor as _, PgPool, Row as _, postgres::PgPoolOptions};
+use sqlx::{Executor as _, PgPool, Row as _, postgres::PgPoolOptions};
 
 use crate::cluster::Cluster;
 
@@ -21,6 +22,26 @@ pub(crate) const PGBENCH: &str = "pgbench-commit";
 
 const LOOPS: usize = 4;
 const READ: usize = 1_000;
+
+const READ_FUNCTION: &str = "
+    CREATE FUNCTION read_queue(name TEXT, hidden INTERVAL, most INT) RETURNS SETOF queue AS $$
+    BEGIN
+        RETURN QUERY EXECUTE format(
+            'WITH visible AS (
+                SELECT msg_id FROM %1$I WHERE vt <= clock_timestamp()
+                ORDER BY msg_id LIMIT $1 FOR UPDATE SKIP LOCKED
+             )
+             UPDATE %1$I AS q SET vt = clock_timestamp() + $2, read_ct = read_ct + 1
+             FROM visible WHERE q.msg_id = visible.msg_id RETURNING q.*', name)
+        USING most, hidden;
+    END $$ LANGUAGE plpgsql";
+
+const DELETE_FUNCTION: &str = "
+    CREATE FUNCTION delete_from_queue(name TEXT, ids BIGINT[]) RETURNS SETOF BIGINT AS $$
+    BEGIN
+        RETURN QUERY EXECUTE format('DELETE FROM %I WHERE msg_id = ANY($1) RETURNING msg_id', name)
+        USING ids;
+    END $$ LANGUAGE plpgsql";
 
 /// What the message queue did.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +67,8 @@ pub(crate) async fn pgmq(url: &str, messages: usize) -> anyhow::Result<Queue> {
     )
     .await?;
     pool.execute("CREATE INDEX queue_vt ON queue (vt)").await?;
+    pool.execute(READ_FUNCTION).await?;
+    pool.execute(DELETE_FUNCTION).await?;
 
     let bodies: Vec<String> = (0..messages)
         .map(|number| format!(r#"{{"subject":"subject/{number}"}}"#))
@@ -72,27 +95,21 @@ pub(crate) async fn pgmq(url: &str, messages: usize) -> anyhow::Result<Queue> {
     }
     let drain = messages as f64 / begun.elapsed().as_secs_f64();
     ensure!(drained == messages, "{drained} of {messages} were drained");
-    pool.execute("DROP TABLE queue").await?;
+    pool.execute("DROP TABLE queue CASCADE").await?;
     pool.close().await;
     Ok(Queue { enqueue, drain })
 }
 
 async fn read_and_delete(pool: PgPool) -> anyhow::Result<usize> {
-    // The numbers stand in the text, so that they are known when it is planned.
-    let read = format!(
-        "WITH visible AS (
-            SELECT msg_id FROM queue WHERE vt <= clock_timestamp()
-            ORDER BY msg_id LIMIT {READ} FOR UPDATE SKIP LOCKED
-         )
-         UPDATE queue SET vt = clock_timestamp() + interval '30 seconds', read_ct = read_ct + 1
-         FROM visible WHERE queue.msg_id = visible.msg_id
-         RETURNING queue.msg_id, read_ct, enqueued_at, vt, message"
-    );
     let mut drained = 0;
     loop {
-        let rows = sqlx::query(AssertSqlSafe(read.clone()))
-            .fetch_all(&pool)
-            .await?;
+        let rows = sqlx::query(
+            "SELECT msg_id, read_ct, enqueued_at, vt, message
+             FROM read_queue('queue', interval '30 seconds', $1)",
+        )
+        .bind(READ as i32)
+        .fetch_all(&pool)
+        .await?;
         if rows.is_empty() {
             return Ok(drained);
         }
@@ -100,7 +117,7 @@ async fn read_and_delete(pool: PgPool) -> anyhow::Result<usize> {
             .iter()
             .map(|row| row.try_get(0))
             .collect::<Result<_, _>>()?;
-        let deleted = sqlx::query("DELETE FROM queue WHERE msg_id = ANY($1) RETURNING msg_id")
+        let deleted = sqlx::query("SELECT id FROM delete_from_queue('queue', $1) AS id")
             .bind(ids)
             .fetch_all(&pool)
             .await?;
