@@ -227,8 +227,8 @@ fn before(unit: &Claimed) -> Before {
 /// whether somebody requires them.
 ///
 /// Most runs end well and say nothing more. All that is then to be written is
-/// the same for every unit of a kind, so only ids and fences are sent: a third
-/// of the time of the general statement on SQLite, where rows travel as JSON.
+/// the same for every unit of a kind, so only ids and fences are sent: two
+/// columns instead of thirteen, which on SQLite travel as JSON.
 async fn update(
     tx: &mut Tx,
     writer: Writer<'_>,

@@ -4,6 +4,14 @@
 //! Completing first, as a statement of its own, and claiming second costs one
 //! commit per turn instead of two: twice the rate at one unit per turn, 1.7
 //! times at a hundred. The two must not be one statement (see [`crate::claim`]).
+//!
+//! What a unit costs at 500 per turn, on a busy machine with 2 cores: 5 to 6 us
+//! of CPU in this process and 27 to 35 us in the PostgreSQL backend (one
+//! connection, no-op units); 28 to 31 us in all on SQLite. A plain message
+//! queue that keeps nothing (update, then delete) takes 13 us in the backend.
+//! The difference is two row versions that each enter every index: without the
+//! unique index on (kind, key) it is 20 to 29 us. Merging or leaving out the
+//! partial indexes for waiting and parked units changed nothing beyond noise.
 
 use std::{
     collections::{HashMap, HashSet},
