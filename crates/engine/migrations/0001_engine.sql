@@ -7,7 +7,7 @@ CREATE TABLE unit (
     key {text} NOT NULL,
     pool {text} NOT NULL,
     upstream {text} NOT NULL,           -- '' asks nobody
-    state {text} NOT NULL CHECK (state IN ('waiting', 'ready', 'running', 'done', 'parked', 'cancelled')),
+    state {text} NOT NULL,              -- no CHECK: it cost claim and finish a tenth on SQLite
     rank {int} NOT NULL,
     due_at {time} NOT NULL,             -- ready: runs from then on; parked: returns then; else: since when
     attempt {int} NOT NULL,             -- the fencing number; only ever grows

@@ -106,13 +106,27 @@ async fn fold(tx: &mut Tx, now: Timestamp) -> Result<usize, DbError> {
         .iter()
         .map(|row| row.get("parent"))
         .collect::<Result<_, _>>()?;
-    parents.extend(&units);
+    // Most notes are of children that wait for nobody.
+    let rows = tx
+        .fetch_bulk(
+            sql!(
+                "SELECT unit.id AS id FROM {rows} JOIN unit ON unit.id = r.unit
+                 WHERE unit.state IN ('waiting', 'parked')"
+            ),
+            Bulk::new().ints("unit", units.clone()),
+        )
+        .await?;
+    let own: Vec<UnitId> = rows
+        .iter()
+        .map(|row| row.get("id"))
+        .collect::<Result<_, _>>()?;
+    parents.extend(&own);
     let parents = lock(tx, parents).await?;
 
-    // Edges at these children, whoever the parent, and all edges of these parents.
-    let mut more = false;
-    for side in ["child", "parent"] {
-        more |= fold_edges(tx, side, &units, now).await?;
+    // Edges at these children, whoever the parent, and all edges of those that wait themselves.
+    let mut more = fold_edges(tx, "child", &units, now).await?;
+    if !own.is_empty() {
+        more |= fold_edges(tx, "parent", &own, now).await?;
     }
     settle(tx, parents, now).await?;
     if more {
