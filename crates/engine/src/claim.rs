@@ -19,6 +19,12 @@
 //! | the same join with a generic plan (sequential scan and hash join) | 90 ms |
 //! | `id IN (SELECT … LIMIT n FOR UPDATE SKIP LOCKED)` | may claim more than n under a nested loop |
 //!
+//! Statements that find units by a list of ids ask for `state IN ('running', '')`
+//! and the like, never for `state = 'running'`: the latter fits the partial index
+//! of running units, which the planner believes to be empty, and it then walks
+//! that index once per id (266 ms instead of 7 ms for 500 ends beside 1,000
+//! running units).
+//!
 //! Rejected too: completing and claiming in one statement (deadlocks: a
 //! SKIP LOCKED scan on an older snapshot waits for rows that another worker is
 //! completing); a ready table beside the unit table (same rate, more to keep in

@@ -276,7 +276,7 @@ async fn run_now(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64,
         .execute_bulk(
             sql!(
                 "UPDATE unit SET again = TRUE FROM {rows}
-                 WHERE unit.id = r.chosen AND unit.state = 'running'"
+                 WHERE unit.id = r.chosen AND unit.state IN ('running', '')"
             ),
             bulk(ids),
         )

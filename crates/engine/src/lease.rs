@@ -107,7 +107,7 @@ impl Engine {
                     sql!(
                         "UPDATE unit SET state = 'ready', worker = NULL FROM {rows}
                                  WHERE unit.id = r.unit AND unit.attempt = r.fence
-                                   AND unit.state = 'running' AND unit.worker = $1",
+                                   AND unit.state IN ('running', '') AND unit.worker = $1",
                         worker
                     ),
                     rows,
@@ -243,7 +243,7 @@ async fn free(tx: &mut Tx, worker: i64, now: Timestamp) -> Result<usize, DbError
         sql!(
             "UPDATE unit SET state = r.next, rank = r.place, due_at = r.due, worker = NULL,
                 strikes = r.struck, lost = r.gone, ended_at = COALESCE(r.over, ended_at)
-             FROM {rows} WHERE unit.id = r.unit AND unit.state = 'running' AND unit.worker = $1",
+             FROM {rows} WHERE unit.id = r.unit AND unit.state IN ('running', '') AND unit.worker = $1",
             worker
         ),
         Bulk::new()
