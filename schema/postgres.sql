@@ -267,8 +267,7 @@ CREATE TABLE unit (
     required BOOLEAN NOT NULL,
     body BOOLEAN NOT NULL,
     UNIQUE (kind, key),
-    PRIMARY KEY (id),
-    CHECK ((state = ANY (ARRAY['waiting'::text, 'ready'::text, 'running'::text, 'done'::text, 'parked'::text, 'cancelled'::text])))
+    PRIMARY KEY (id)
 ) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX unit_claim ON unit USING btree (pool, upstream, rank, due_at, id) WHERE (state = 'ready'::text);
 CREATE INDEX unit_parked ON unit USING btree (due_at, id) WHERE (state = 'parked'::text);
