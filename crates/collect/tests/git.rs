@@ -201,13 +201,23 @@ async fn limits_hold() {
     .unwrap();
     let error = local.tree("HEAD", |_| true).await.unwrap_err();
     assert!(matches!(error, GitError::TooMuch { .. }), "{error:?}");
+}
 
-    let error = with(Limits {
-        time: Duration::ZERO,
-        ..limits
-    })
-    .await
-    .unwrap_err();
+#[tokio::test]
+async fn a_git_that_hangs_is_given_up() {
+    let made = Made::new();
+    made.write("x", b"x");
+    made.commit("first");
+    // Nobody ever writes into this pipe, so whoever reads it waits for ever.
+    let head = made.path().join(".git/HEAD");
+    fs::remove_file(&head).unwrap();
+    let piped = std::process::Command::new("mkfifo").arg(&head).status();
+    assert!(piped.unwrap().success());
+    let limits = Limits {
+        time: Duration::from_millis(200),
+        ..Limits::default()
+    };
+    let error = Local::open(made.path(), limits).await.unwrap_err();
     assert!(matches!(error, GitError::TimedOut { .. }), "{error:?}");
 }
 
