@@ -8,7 +8,7 @@
 
 use serde_json::Value;
 
-use crate::{Arg, Dialect, Statement, Timestamp, statement::Text, statement::without_nul};
+use crate::{Arg, Dialect, Statement, Timestamp, statement::without_nul};
 
 /// Rows, column by column. All columns must have the same length.
 #[derive(Clone, Debug, Default)]
@@ -107,19 +107,15 @@ impl Values {
 /// statement's own arguments.
 pub(crate) fn join(dialect: Dialect, statement: Statement, rows: Bulk) -> Statement {
     let Statement { text, mut args } = statement;
-    let text = match &text {
-        Text::Fixed(text) => text,
-        Text::Built(text) => text.as_str(),
-    };
+    let text = text.as_str();
     debug_assert!(text.contains("{rows}"), "a bulk statement names its rows");
     let table = match dialect {
         Dialect::Postgres => postgres_rows(rows, &mut args),
         Dialect::Sqlite => sqlite_rows(&rows, &mut args),
     };
-    Statement {
-        text: Text::Built(text.replace("{rows}", &table)),
-        args,
-    }
+    let mut statement = Statement::built(text.replace("{rows}", &table));
+    statement.args = args;
+    statement
 }
 
 fn postgres_rows(rows: Bulk, args: &mut Vec<Arg>) -> String {

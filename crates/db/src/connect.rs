@@ -10,7 +10,7 @@ use sqlx::{
 
 use crate::{
     Clock, DbError, Row, Statement, Timestamp, Tx, Wakes, bulk,
-    statement::{Text, postgres_arguments, sqlite_arguments},
+    statement::{postgres_arguments, sqlite_arguments},
     write_queue::WriteQueue,
 };
 
@@ -159,26 +159,16 @@ impl Db {
         match self.pools() {
             Pools::Sqlite { reader, .. } => {
                 let args = sqlite_arguments(statement.args)?;
-                let rows = match statement.text {
-                    Text::Fixed(text) => sqlx::query_with(text, args).fetch_all(reader).await?,
-                    Text::Built(text) => {
-                        sqlx::query_with(sqlx::AssertSqlSafe(text), args)
-                            .fetch_all(reader)
-                            .await?
-                    }
-                };
+                let rows = sqlx::query_with(statement.text, args)
+                    .fetch_all(reader)
+                    .await?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
             Pools::Postgres(pool) => {
                 let args = postgres_arguments(statement.args)?;
-                let rows = match statement.text {
-                    Text::Fixed(text) => sqlx::query_with(text, args).fetch_all(pool).await?,
-                    Text::Built(text) => {
-                        sqlx::query_with(sqlx::AssertSqlSafe(text), args)
-                            .fetch_all(pool)
-                            .await?
-                    }
-                };
+                let rows = sqlx::query_with(statement.text, args)
+                    .fetch_all(pool)
+                    .await?;
                 Ok(rows.into_iter().map(Row::Postgres).collect())
             }
         }

@@ -1,7 +1,7 @@
 //! A statement: one text for both databases and its typed arguments.
 
 use sqlx::{
-    Arguments as _, Encode, Postgres, Type,
+    Arguments as _, AssertSqlSafe, Encode, Postgres, SqlSafeStr as _, SqlStr, Type,
     encode::IsNull,
     error::BoxDynError,
     postgres::{PgArgumentBuffer, PgArguments, PgHasArrayType, PgTypeInfo},
@@ -13,15 +13,9 @@ use crate::{DbError, Timestamp};
 /// SQL with `$1`, `$2`… and the arguments for them. Made by [`sql!`](crate::sql).
 #[derive(Clone, Debug)]
 pub struct Statement {
-    pub(crate) text: Text,
+    /// Fixed, or built from fixed pieces by this crate or its callers; never from outside text.
+    pub(crate) text: SqlStr,
     pub(crate) args: Vec<Arg>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Text {
-    Fixed(&'static str),
-    /// Built from fixed pieces by this crate or its callers; never from outside text.
-    Built(String),
 }
 
 /// Makes a [`Statement`](crate::Statement): text first, then its arguments in order.
@@ -36,7 +30,7 @@ impl Statement {
     /// A statement from a fixed text.
     pub fn new(text: &'static str) -> Self {
         Self {
-            text: Text::Fixed(text),
+            text: text.into_sql_str(),
             args: Vec::new(),
         }
     }
@@ -45,7 +39,7 @@ impl Statement {
     /// program's own words: anything from outside is an argument.
     pub fn built(text: String) -> Self {
         Self {
-            text: Text::Built(text),
+            text: AssertSqlSafe(text).into_sql_str(),
             args: Vec::new(),
         }
     }

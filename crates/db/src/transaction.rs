@@ -7,7 +7,7 @@ use sqlx::{Postgres, Sqlite, Transaction};
 use crate::{
     Bulk, Db, DbError, Dialect, Row, Statement, bulk,
     connect::Pools,
-    statement::{Text, postgres_arguments, sqlite_arguments},
+    statement::{postgres_arguments, sqlite_arguments},
     write_queue::Turn,
 };
 
@@ -113,26 +113,16 @@ impl Tx {
         match &mut self.inner {
             Inner::Sqlite(tx) => {
                 let args = sqlite_arguments(statement.args)?;
-                let done = match statement.text {
-                    Text::Fixed(text) => sqlx::query_with(text, args).execute(&mut **tx).await?,
-                    Text::Built(text) => {
-                        sqlx::query_with(sqlx::AssertSqlSafe(text), args)
-                            .execute(&mut **tx)
-                            .await?
-                    }
-                };
+                let done = sqlx::query_with(statement.text, args)
+                    .execute(&mut **tx)
+                    .await?;
                 Ok(done.rows_affected())
             }
             Inner::Postgres(tx) => {
                 let args = postgres_arguments(statement.args)?;
-                let done = match statement.text {
-                    Text::Fixed(text) => sqlx::query_with(text, args).execute(&mut **tx).await?,
-                    Text::Built(text) => {
-                        sqlx::query_with(sqlx::AssertSqlSafe(text), args)
-                            .execute(&mut **tx)
-                            .await?
-                    }
-                };
+                let done = sqlx::query_with(statement.text, args)
+                    .execute(&mut **tx)
+                    .await?;
                 Ok(done.rows_affected())
             }
         }
@@ -145,26 +135,16 @@ impl Tx {
         match &mut self.inner {
             Inner::Sqlite(tx) => {
                 let args = sqlite_arguments(statement.args)?;
-                let rows = match statement.text {
-                    Text::Fixed(text) => sqlx::query_with(text, args).fetch_all(&mut **tx).await?,
-                    Text::Built(text) => {
-                        sqlx::query_with(sqlx::AssertSqlSafe(text), args)
-                            .fetch_all(&mut **tx)
-                            .await?
-                    }
-                };
+                let rows = sqlx::query_with(statement.text, args)
+                    .fetch_all(&mut **tx)
+                    .await?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
             Inner::Postgres(tx) => {
                 let args = postgres_arguments(statement.args)?;
-                let rows = match statement.text {
-                    Text::Fixed(text) => sqlx::query_with(text, args).fetch_all(&mut **tx).await?,
-                    Text::Built(text) => {
-                        sqlx::query_with(sqlx::AssertSqlSafe(text), args)
-                            .fetch_all(&mut **tx)
-                            .await?
-                    }
-                };
+                let rows = sqlx::query_with(statement.text, args)
+                    .fetch_all(&mut **tx)
+                    .await?;
                 Ok(rows.into_iter().map(Row::Postgres).collect())
             }
         }
