@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use db::{Bulk, DbError, Statement, Tx, sql, transact};
 use futures_util::future::BoxFuture;
 
-use crate::{Engine, MOST_ROWS, Rank, State, UnitId, requirement};
+use crate::{Engine, MOST_ROWS, Rank, State, UnitId, requirement, selection::Conditions};
 
 /// Which units a bulk action means. All that is given must hold.
 #[derive(Clone, Debug, Default)]
@@ -155,37 +155,11 @@ impl Engine {
         applies: &str,
         after: UnitId,
     ) -> Result<Vec<(UnitId, bool)>, DbError> {
-        let mut conditions = vec!["unit.id > $1".to_owned()];
-        let mut binds: Vec<String> = Vec::new();
-        let mut push = |condition: &str, value: String| {
-            binds.push(value);
-            conditions.push(condition.replace("$n", &format!("${}", binds.len() + 1)));
-        };
-        if let Some(kind) = &which.kind {
-            push("unit.kind = $n", kind.clone());
-            if !kind.contains('/') {
-                // The round means all its kinds.
-                conditions.pop();
-                conditions.push("(unit.kind = $2 OR unit.kind LIKE $2 || '/%')".to_owned());
-            }
-        }
-        let mut push = |condition: &str, value: String| {
-            binds.push(value);
-            conditions.push(condition.replace("$n", &format!("${}", binds.len() + 1)));
-        };
-        if let Some(state) = which.state {
-            push("unit.state = $n", state.as_str().to_owned());
-        }
-        if let Some(error) = &which.error {
-            push(
-                "EXISTS (SELECT 1 FROM unit_body WHERE unit_body.unit = unit.id
-                    AND unit_body.error LIKE $n ESCAPE '\\')",
-                format!("%{}%", escape_like(error)),
-            );
-        }
-        if let Some(pattern) = &which.key {
-            push("unit.key LIKE $n ESCAPE '\\'", like(pattern));
-        }
+        let mut conditions = Conditions::behind(1);
+        conditions.kind(which.kind.as_ref());
+        conditions.state(which.state);
+        conditions.error(which.error.as_ref());
+        conditions.key(which.key.as_ref());
         let from = if which.ids.is_some() {
             "{rows} JOIN unit ON unit.id = r.chosen"
         } else {
@@ -193,14 +167,11 @@ impl Engine {
         };
         let text = format!(
             "SELECT unit.id AS id, ({applies}) AS applies FROM {from}
-             WHERE {} ORDER BY unit.id LIMIT {}",
-            conditions.join(" AND "),
+             WHERE unit.id > $1{} ORDER BY unit.id LIMIT {}",
+            conditions.text,
             MOST_ROWS / 2
         );
-        let mut statement = Statement::built(text).bind(after);
-        for value in binds {
-            statement = statement.bind(value);
-        }
+        let statement = conditions.bind(Statement::built(text).bind(after));
         let rows = match &which.ids {
             Some(ids) if ids.is_empty() => Vec::new(),
             Some(ids) => {
@@ -214,22 +185,6 @@ impl Engine {
             .map(|row| Ok((row.get("id")?, row.get("applies")?)))
             .collect()
     }
-}
-
-/// `*` and `?` as people write them, as LIKE has them.
-pub(crate) fn like(pattern: &str) -> String {
-    escape_like(pattern).replace('*', "%").replace('?', "_")
-}
-
-pub(crate) fn escape_like(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        if matches!(character, '%' | '_' | '\\') {
-            out.push('\\');
-        }
-        out.push(character);
-    }
-    out
 }
 
 fn bulk(ids: &[UnitId]) -> Bulk {
@@ -338,15 +293,4 @@ async fn cancel(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64, 
         requirement::unfold(tx, required).await?;
     }
     Ok(rows.len() as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_mean_what_people_write() {
-        assert_eq!(like("github.com/*"), "github.com/%");
-        assert_eq!(like("100%_?"), "100\\%\\__");
-    }
 }

@@ -9,13 +9,17 @@ use std::{
 
 use db::DbError;
 
-use crate::{UnitId, lease::Observer, worker::House};
+use crate::{
+    UnitId,
+    lease::{Observer, Strays},
+    worker::House,
+};
 
 pub(crate) async fn beat_for_ever(house: Arc<House>) {
     let mut heart = Heart {
         last_beat: house.engine.clock.monotonic(),
         observer: Observer::default(),
-        strays: HashMap::new(),
+        strays: Strays::default(),
     };
     loop {
         heart.beat(&house).await;
@@ -27,8 +31,7 @@ struct Heart {
     /// Monotonic time of the last beat that is known to have arrived.
     last_beat: Duration,
     observer: Observer,
-    /// Units that the table says are ours and we know nothing of, seen once.
-    strays: HashMap<UnitId, i64>,
+    strays: Strays,
 }
 
 impl Heart {
@@ -70,7 +73,7 @@ impl Heart {
             Ok(worker) => {
                 house.process.worker.store(worker, Ordering::SeqCst);
                 self.last_beat = house.engine.clock.monotonic();
-                self.strays.clear();
+                self.strays = Strays::default();
             }
             Err(error) => tracing::warn!(%error, "could not register again"),
         }
@@ -118,18 +121,9 @@ impl Heart {
                 lost.cancel();
             }
         }
-        let strays: HashMap<UnitId, i64> = held
-            .into_iter()
-            .filter(|(id, _)| !house.flights().contains_key(id))
-            .collect();
-        // A claim that was committed a moment ago looks the same: only what is
-        // seen twice, a beat apart, is a stray.
-        let twice: Vec<(UnitId, i64)> = strays
-            .iter()
-            .filter(|(id, attempt)| self.strays.get(id) == Some(attempt))
-            .map(|(id, attempt)| (*id, *attempt))
-            .collect();
-        self.strays = strays;
+        let twice = self
+            .strays
+            .seen_twice(held, |id| house.flights().contains_key(&id));
         if !twice.is_empty() {
             let given = house.engine.give_back(worker, &twice).await?;
             tracing::warn!(given, "gave back units whose claim was never answered");

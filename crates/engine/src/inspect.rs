@@ -4,11 +4,7 @@ use db::{Db, DbError, Row, Statement, Timestamp, sql};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{
-    Engine, Rank, State, UnitId,
-    claim::json,
-    control::{escape_like, like},
-};
+use crate::{Engine, Rank, State, UnitId, claim::json, selection::Conditions};
 
 /// One unit in a list.
 #[derive(Clone, Debug, Serialize)]
@@ -207,44 +203,20 @@ const UNIT: &str = "unit.id AS id, unit.kind AS kind, unit.key AS key, unit.stat
 impl Engine {
     /// Units in the order of their ids.
     pub async fn units(&self, filter: &UnitFilter) -> Result<Vec<UnitView>, DbError> {
-        let mut text = format!(
-            "SELECT {UNIT} FROM unit LEFT JOIN unit_body ON unit_body.unit = unit.id WHERE unit.id > $1"
+        let mut conditions = Conditions::behind(2);
+        conditions.kind(filter.kind.as_ref());
+        conditions.state(filter.state);
+        conditions.key(filter.key.as_ref());
+        conditions.error(filter.error.as_ref());
+        let text = format!(
+            "SELECT {UNIT} FROM unit LEFT JOIN unit_body ON unit_body.unit = unit.id
+             WHERE unit.id > $1{} ORDER BY unit.id LIMIT $2",
+            conditions.text
         );
-        let mut binds: Vec<String> = Vec::new();
-        {
-            let mut push = |condition: &str, value: String| {
-                binds.push(value);
-                text.push_str(" AND ");
-                text.push_str(&condition.replace("$n", &format!("${}", binds.len() + 2)));
-            };
-            match &filter.kind {
-                Some(kind) if kind.contains('/') => push("unit.kind = $n", kind.clone()),
-                Some(kind) => push(
-                    "(unit.kind = $n OR unit.kind LIKE $n || '/%')",
-                    kind.clone(),
-                ),
-                None => {}
-            }
-            if let Some(state) = filter.state {
-                push("unit.state = $n", state.as_str().to_owned());
-            }
-            if let Some(key) = &filter.key {
-                push("unit.key LIKE $n ESCAPE '\\'", like(key));
-            }
-            if let Some(error) = &filter.error {
-                push(
-                    "unit_body.error LIKE $n ESCAPE '\\'",
-                    format!("%{}%", escape_like(error)),
-                );
-            }
-        }
-        text.push_str(" ORDER BY unit.id LIMIT $2");
-        let mut statement = Statement::built(text)
+        let statement = Statement::built(text)
             .bind(filter.after)
             .bind(filter.limit.clamp(1, 10_000));
-        for value in binds {
-            statement = statement.bind(value);
-        }
+        let statement = conditions.bind(statement);
         self.db
             .fetch_all(statement)
             .await?

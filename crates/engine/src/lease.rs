@@ -119,6 +119,31 @@ impl Engine {
     }
 }
 
+/// Units that the table says are ours and that we know nothing of: the answer to
+/// their claim was lost on the way.
+#[derive(Debug, Default)]
+pub(crate) struct Strays(HashMap<UnitId, i64>);
+
+impl Strays {
+    /// Compares what the table says we hold with what we know of, and returns
+    /// what must go back. A claim that was committed a moment ago looks the
+    /// same, so only what is seen twice, a beat apart, is a stray.
+    pub(crate) fn seen_twice(
+        &mut self,
+        held: HashMap<UnitId, i64>,
+        known: impl Fn(UnitId) -> bool,
+    ) -> Vec<(UnitId, i64)> {
+        let strays: HashMap<UnitId, i64> = held.into_iter().filter(|(id, _)| !known(*id)).collect();
+        let twice = strays
+            .iter()
+            .filter(|(id, attempt)| self.0.get(id) == Some(attempt))
+            .map(|(id, attempt)| (*id, *attempt))
+            .collect();
+        self.0 = strays;
+        twice
+    }
+}
+
 /// Watches the beats of all processes with its own monotonic clock.
 #[derive(Debug, Default)]
 pub(crate) struct Observer {

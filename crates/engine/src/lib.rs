@@ -15,6 +15,7 @@ mod requirement;
 mod resolver;
 mod run;
 mod schema;
+mod selection;
 mod share;
 mod transition;
 mod turn;

@@ -14,7 +14,7 @@ use crate::{
     Ending, Engine, Kind, Run, RunError, UnitId,
     claim::Claimed,
     finish::Closing,
-    lease::Observer,
+    lease::{Observer, Strays},
     turn::{Desk, Process},
     worker::introduction,
 };
@@ -25,7 +25,7 @@ pub struct Hand {
     engine: Engine,
     process: Process,
     observer: Observer,
-    strays: HashMap<UnitId, i64>,
+    strays: Strays,
     dead_after: Duration,
 }
 
@@ -94,7 +94,7 @@ impl Hand {
                 notebook: tokio::sync::Mutex::default(),
             },
             observer: Observer::default(),
-            strays: HashMap::new(),
+            strays: Strays::default(),
             dead_after,
         })
     }
@@ -166,16 +166,9 @@ impl Hand {
             .filter(|unit| held.get(&unit.id()) != Some(&unit.attempt()))
             .map(Held::id)
             .collect();
-        let strays: HashMap<UnitId, i64> = held
-            .into_iter()
-            .filter(|(id, _)| !holds.iter().any(|unit| unit.id() == *id))
-            .collect();
-        let twice: Vec<(UnitId, i64)> = strays
-            .iter()
-            .filter(|(id, attempt)| self.strays.get(id) == Some(attempt))
-            .map(|(id, attempt)| (*id, *attempt))
-            .collect();
-        self.strays = strays;
+        let twice = self
+            .strays
+            .seen_twice(held, |id| holds.iter().any(|unit| unit.id() == id));
         if !twice.is_empty() {
             self.engine.give_back(self.worker(), &twice).await?;
         }

@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-use db::{Clock, Db, DbError, Timestamp, Tx, transact};
+use db::{Clock, Conflicts, Db, DbError, Timestamp, Tx, transact};
 
 use crate::{
     EnqueueError, Kind, Outcome, Rank, RunError,
@@ -345,7 +345,7 @@ impl Process {
         plan: &[(Pair, usize)],
     ) -> Result<(Vec<(Pair, Vec<Claimed>)>, HashSet<Attempt>), DbError> {
         let mut isolate = false;
-        let mut conflicts = 0;
+        let mut conflicts = Conflicts::default();
         loop {
             let error = match self.try_write(desk, closings, plan, isolate).await {
                 Ok(done) => return Ok(done),
@@ -356,12 +356,11 @@ impl Process {
                     closings[index].result = Err(error);
                     isolate = true;
                 }
-                FinishError::Database(error) if error.is_conflict() && conflicts < 8 => {
-                    conflicts += 1;
-                    tracing::debug!(conflicts, "turn conflicted, taking it again");
-                    tokio::time::sleep(Duration::from_millis(1 << conflicts)).await;
+                FinishError::Database(error) => {
+                    if !(error.is_conflict() && conflicts.again().await) {
+                        return Err(error);
+                    }
                 }
-                FinishError::Database(error) => return Err(error),
             }
         }
     }
