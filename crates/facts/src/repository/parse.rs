@@ -181,6 +181,10 @@ fn remote(
     if host.is_empty() {
         return Err(RepositoryUrlError::NoHost);
     }
+    // `x.0..` is a name to the url crate, `x.0` a broken number.
+    if url::Host::parse(host).is_err() {
+        return Err(RepositoryUrlError::Host);
+    }
     let forge = Forge::of_host(host);
     let usual = scheme == Scheme::Git && url.port() == Some(9418);
     let host = match url.port() {
