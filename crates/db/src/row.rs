@@ -1,6 +1,6 @@
 //! Rows of either database, read by column name.
 
-use sqlx::{Decode, Postgres, Row as _, Type, postgres::PgRow, sqlite::SqliteRow};
+use sqlx::{Column as _, Decode, TypeInfo as _, Postgres, Row as _, Type, postgres::PgRow, sqlite::SqliteRow};
 
 use crate::{DbError, Timestamp, statement::PgTime};
 
@@ -48,7 +48,26 @@ macro_rules! column {
     )*};
 }
 
-column!(i64, f64, bool, String, Vec<u8>);
+column!(f64, bool, String, Vec<u8>);
+
+impl Column for Option<i64> {
+    fn read(row: &Row, column: &str) -> Result<Self, sqlx::Error> {
+        match row {
+            Row::Sqlite(row) => row.try_get(column),
+            // PostgreSQL has two widths of them.
+            Row::Postgres(row) => match row.try_column(column)?.type_info().name() {
+                "INT4" => Ok(row.try_get::<Option<i32>, _>(column)?.map(i64::from)),
+                _ => row.try_get(column),
+            },
+        }
+    }
+}
+
+impl Column for i64 {
+    fn read(row: &Row, column: &str) -> Result<Self, sqlx::Error> {
+        Option::<Self>::read(row, column)?.ok_or_else(unexpected_null)
+    }
+}
 
 impl Column for Option<Timestamp> {
     fn read(row: &Row, column: &str) -> Result<Self, sqlx::Error> {

@@ -8,28 +8,40 @@ CREATE TABLE unit (
     pool {text} NOT NULL,
     upstream {text} NOT NULL,           -- '' asks nobody
     state {text} NOT NULL,              -- no CHECK: it cost claim and finish a tenth on SQLite
-    rank {int} NOT NULL,
-    due_at {time} NOT NULL,             -- ready: runs from then on; parked: returns then; else: since when
-    attempt {int} NOT NULL,             -- the fencing number; only ever grows
+    -- Where the indexes find it; null while it runs and when it is over. Only columns that are
+    -- in an index or its predicate cost PostgreSQL all indexes when they change, and an end that
+    -- leaves this one alone changes none.
+    shelf {text} GENERATED ALWAYS AS (CASE WHEN state IN ('ready', 'waiting', 'parked') THEN state END) STORED,
+    rank {small} NOT NULL,
+    due_at {time} NOT NULL,             -- ready: runs from then on; parked: returns then; waiting: since; else: was due
+    attempt {small} NOT NULL,           -- the fencing number; only ever grows
     worker {int},                       -- who runs it
-    strikes {int} NOT NULL,
-    partials {int} NOT NULL,
-    lost {int} NOT NULL,                -- runs whose process died, since the last end
-    cadence {int},                      -- seconds between complete runs; null for a one-off
-    version {int} NOT NULL,             -- of the collector that stamped it
+    strikes {small} NOT NULL,
+    partials {small} NOT NULL,
+    lost {small} NOT NULL,              -- runs whose process died, since the last end
+    cadence {small},                    -- seconds between complete runs; null for a one-off
+    version {small} NOT NULL,           -- of the collector that stamped it
     ended_at {time},                    -- the last run that ended: well, in part, or parked
     succeeded_at {time},                -- the last run that ended well
     again {bool} NOT NULL,              -- enqueued while running: runs once more
     required {bool} NOT NULL,           -- some unit waits or waited for this one
     body {bool} NOT NULL,               -- has a row in unit_body
     UNIQUE (kind, key)
-){hot};
+){churned};
 
 -- Exactly the claim's predicate and order; see src/claim.rs.
-CREATE INDEX unit_claim ON unit (pool, upstream, rank, due_at, id) WHERE state = 'ready';
-CREATE INDEX unit_running ON unit (worker, id) WHERE state = 'running';
-CREATE INDEX unit_parked ON unit (due_at, id) WHERE state = 'parked';
-CREATE INDEX unit_waiting ON unit (id) WHERE state = 'waiting';
+CREATE INDEX unit_claim ON unit (pool, upstream, rank, due_at, id) WHERE shelf = 'ready';
+CREATE INDEX unit_parked ON unit (due_at, id) WHERE shelf = 'parked';
+CREATE INDEX unit_waiting ON unit (id) WHERE shelf = 'waiting';
+
+-- What one lane of a process holds: every running unit is named in a row of its worker. A row is
+-- rewritten with each claim, not with each end, so it may name units that are over.
+CREATE TABLE holding (
+    id {id},
+    worker {int} NOT NULL,
+    units {text} NOT NULL               -- ids, with spaces between
+){hot};
+CREATE INDEX holding_worker ON holding (worker);
 
 CREATE TABLE unit_body (
     unit {int} PRIMARY KEY NOT NULL,

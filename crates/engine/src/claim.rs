@@ -34,7 +34,7 @@
 use db::{Bulk, Db, DbError, Dialect, Row, Statement, Timestamp, Tx, sql};
 use serde_json::Value;
 
-use crate::{Rank, UnitId};
+use crate::{Rank, UnitId, holding::Draft};
 
 /// Something is ready for this upstream at this rank, the oldest since `due_at`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,13 +81,13 @@ pub(crate) async fn survey(db: &Db, pool: &str) -> Result<Vec<Pair>, DbError> {
         .fetch_all(sql!(
             "WITH RECURSIVE hop(id) AS (
                 SELECT id FROM (
-                    SELECT id FROM unit WHERE state = 'ready' AND pool = $1
+                    SELECT id FROM unit WHERE shelf = 'ready' AND pool = $1
                     ORDER BY upstream, rank, due_at, id LIMIT 1
                 ) AS first
                 UNION ALL
                 SELECT (
                     SELECT behind.id FROM unit AS behind
-                    WHERE behind.state = 'ready' AND behind.pool = $1
+                    WHERE behind.shelf = 'ready' AND behind.pool = $1
                       AND (behind.upstream, behind.rank) > (here.upstream, here.rank)
                     ORDER BY behind.upstream, behind.rank, behind.due_at, behind.id LIMIT 1
                 ) FROM hop JOIN unit AS here ON here.id = hop.id
@@ -121,11 +121,16 @@ pub(crate) struct Ask<'a> {
     pub now: Timestamp,
 }
 
-/// Claims up to `ask.most` units, oldest due first.
-pub(crate) async fn claim(tx: &mut Tx, ask: Ask<'_>) -> Result<Vec<Claimed>, DbError> {
+/// Claims up to `ask.most` units, oldest due first, and adds them to what the lane holds.
+pub(crate) async fn claim(
+    tx: &mut Tx,
+    ask: Ask<'_>,
+    holding: &mut Draft,
+) -> Result<Vec<Claimed>, DbError> {
     if ask.kinds.is_empty() || ask.most == 0 {
         return Ok(Vec::new());
     }
+    let (row, held) = holding.open(tx).await?;
     let mut statement = Statement::built(text(tx.dialect(), ask.kinds.len()))
         .bind(ask.worker)
         .bind(ask.pool)
@@ -136,12 +141,24 @@ pub(crate) async fn claim(tx: &mut Tx, ask: Ask<'_>) -> Result<Vec<Claimed>, DbE
     for (kind, version) in ask.kinds {
         statement = statement.bind(*kind).bind(*version);
     }
-    let mut claimed: Vec<Claimed> = tx
-        .fetch_all(statement)
-        .await?
+    if tx.dialect() == Dialect::Postgres {
+        statement = statement.bind(row).bind(held);
+    }
+    let rows = tx.fetch_all(statement).await?;
+    let mut claimed: Vec<Claimed> = rows
         .iter()
         .map(|row| read(row, ask))
         .collect::<Result<_, _>>()?;
+    holding.add(claimed.iter().map(|unit| unit.id));
+    match (tx.dialect(), rows.first()) {
+        (_, None) => {}
+        (Dialect::Sqlite, Some(_)) => holding.write(tx).await?,
+        (Dialect::Postgres, Some(first)) => {
+            if first.get::<Option<i64>>("holding")?.is_none() {
+                holding.insert(tx).await?;
+            }
+        }
+    }
     // RETURNING has no order of its own. Units are completed in the order of
     // their ids, everywhere, so that two workers lock rows in the same order.
     claimed.sort_unstable_by_key(|unit| unit.id);
@@ -188,7 +205,7 @@ pub(crate) fn text(dialect: Dialect, kinds: usize) -> String {
         .collect();
     let oldest_due = format!(
         "SELECT id FROM unit
-         WHERE state = 'ready' AND pool = $2 AND upstream = $3 AND rank = $4 AND due_at <= $5
+         WHERE shelf = 'ready' AND pool = $2 AND upstream = $3 AND rank = $4 AND due_at <= $5
            AND ({})
          ORDER BY due_at, id LIMIT $6 {}",
         known.join(" OR "),
@@ -201,11 +218,25 @@ pub(crate) fn text(dialect: Dialect, kinds: usize) -> String {
         }
         Dialect::Sqlite => format!("IN ({oldest_due})"),
     };
-    format!(
+    let update = format!(
         "UPDATE unit SET state = 'running', worker = $1, attempt = attempt + 1, again = FALSE
          WHERE id {ids}
          RETURNING id, kind, key, attempt, strikes, partials, lost, body"
-    )
+    );
+    match dialect {
+        Dialect::Sqlite => update,
+        // What the lane holds is written in the same statement: one round trip less.
+        Dialect::Postgres => {
+            let (row, held) = (7 + 2 * kinds, 8 + 2 * kinds);
+            format!(
+                "WITH claimed AS ({update}), written AS (
+                    UPDATE holding SET units =
+                        ltrim(${held} || ' ' || (SELECT string_agg(id::text, ' ') FROM claimed))
+                    WHERE id = ${row} AND EXISTS (SELECT 1 FROM claimed) RETURNING id AS holding)
+                 SELECT claimed.*, written.holding FROM claimed LEFT JOIN written ON TRUE"
+            )
+        }
+    }
 }
 
 fn read(row: &Row, ask: Ask<'_>) -> Result<Claimed, DbError> {

@@ -226,6 +226,9 @@ fn before(unit: &Claimed) -> Before {
 /// The fence and the next state in one statement; returns whose fence held, and
 /// whether somebody requires them.
 ///
+/// What is done keeps its rank and due time: they are in an index, and an end
+/// that changes no indexed column costs PostgreSQL no index at all.
+///
 /// Most runs end well and say nothing more. All that is then to be written is
 /// the same for every unit of a kind, so only ids and fences are sent: two
 /// columns instead of thirteen, which on SQLite travel as JSON.
@@ -274,8 +277,8 @@ async fn update_plain(
             sql!(
                 "UPDATE unit SET
                     state = CASE WHEN again THEN 'ready' ELSE $2 END,
-                    rank = CASE WHEN again THEN 2 ELSE $3 END,
-                    due_at = CASE WHEN again THEN $1 ELSE $4 END,
+                    rank = CASE WHEN again THEN 2 WHEN $2 = 'done' THEN rank ELSE $3 END,
+                    due_at = CASE WHEN again THEN $1 WHEN $2 = 'done' THEN due_at ELSE $4 END,
                     worker = NULL, strikes = 0, partials = 0, lost = 0,
                     cadence = $5, version = $6, again = FALSE, ended_at = $1, succeeded_at = $1
                  FROM {rows}
@@ -350,8 +353,10 @@ async fn update_each(
                 // Enqueued again while it ran and ended well: once more, at once.
                 "UPDATE unit SET
                     state = CASE WHEN again AND r.good IS NOT NULL THEN 'ready' ELSE r.next END,
-                    rank = CASE WHEN again AND r.good IS NOT NULL THEN 2 ELSE r.place END,
-                    due_at = CASE WHEN again AND r.good IS NOT NULL THEN $1 ELSE r.due END,
+                    rank = CASE WHEN again AND r.good IS NOT NULL THEN 2
+                                WHEN r.next = 'done' THEN rank ELSE r.place END,
+                    due_at = CASE WHEN again AND r.good IS NOT NULL THEN $1
+                                  WHEN r.next = 'done' THEN due_at ELSE r.due END,
                     worker = NULL, strikes = r.struck, partials = r.parts, lost = r.gone,
                     cadence = r.every, version = r.stamp, again = FALSE,
                     ended_at = COALESCE(r.over, ended_at), succeeded_at = COALESCE(r.good, succeeded_at), body = (body OR r.bodied)

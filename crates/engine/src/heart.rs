@@ -121,6 +121,7 @@ impl Heart {
                 lost.cancel();
             }
         }
+        house.process.tidy_holdings().await?;
         let twice = self
             .strays
             .seen_twice(held, |id| house.flights().contains_key(&id));

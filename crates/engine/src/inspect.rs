@@ -1,10 +1,12 @@
 //! Looking at the engine: read-only, safe beside running workers.
 
+use std::collections::BTreeMap;
+
 use db::{Db, DbError, Row, Statement, Timestamp, sql};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Engine, Rank, State, UnitId, claim::json, selection::Conditions};
+use crate::{Engine, Rank, State, UnitId, claim::json, holding, selection::Conditions};
 
 /// One unit in a list.
 #[derive(Clone, Debug, Serialize)]
@@ -308,32 +310,47 @@ impl Engine {
             .db
             .fetch_all(sql!(
                 "SELECT name, max(paused_at) AS paused_at, max(paused_why) AS paused_why,
-                    sum(running) AS running, sum(due) AS due, sum(later) AS later
+                    sum(due) AS due, sum(later) AS later
                  FROM (
-                    SELECT name, paused_at, paused_why, 0 AS running, 0 AS due, 0 AS later FROM pool
+                    SELECT name, paused_at, paused_why, 0 AS due, 0 AS later FROM pool
                     UNION ALL
-                    SELECT pool, NULL, NULL, 1, 0, 0 FROM unit WHERE state = 'running'
-                    UNION ALL
-                    SELECT pool, NULL, NULL, 0,
+                    SELECT pool, NULL, NULL,
                         CASE WHEN due_at <= $1 THEN 1 ELSE 0 END,
                         CASE WHEN due_at <= $1 THEN 0 ELSE 1 END
-                    FROM unit WHERE state = 'ready'
+                    FROM unit WHERE shelf = 'ready'
                  ) AS every GROUP BY name ORDER BY name",
                 self.clock.now()
             ))
             .await?;
-        rows.iter()
+        let mut running: BTreeMap<String, i64> = BTreeMap::new();
+        for unit in holding::running_now(&self.db).await?.into_values() {
+            *running.entry(unit.pool).or_default() += 1;
+        }
+        let mut pools: Vec<PoolView> = rows
+            .iter()
             .map(|row| {
+                let pool: String = row.get("name")?;
                 Ok(PoolView {
-                    pool: row.get("name")?,
-                    running: row.get("running")?,
+                    running: running.remove(&pool).unwrap_or(0),
+                    pool,
                     due: row.get("due")?,
                     later: row.get("later")?,
                     paused_at: row.get("paused_at")?,
                     paused_why: row.get("paused_why")?,
                 })
             })
-            .collect()
+            .collect::<Result<_, DbError>>()?;
+        // Pools of which all that is left runs.
+        pools.extend(running.into_iter().map(|(pool, running)| PoolView {
+            pool,
+            running,
+            due: 0,
+            later: 0,
+            paused_at: None,
+            paused_why: None,
+        }));
+        pools.sort_by(|a, b| a.pool.cmp(&b.pool));
+        Ok(pools)
     }
 
     /// All upstreams that were ever asked.
@@ -369,21 +386,24 @@ impl Engine {
         let rows = self
             .db
             .fetch_all(sql!(
-                "SELECT worker.*, (SELECT count(*) FROM unit
-                    WHERE unit.state = 'running' AND unit.worker = worker.id) AS running
-                 FROM worker ORDER BY id"
+                "SELECT * FROM worker ORDER BY id"
             ))
             .await?;
+        let mut running: BTreeMap<i64, i64> = BTreeMap::new();
+        for unit in holding::running_now(&self.db).await?.into_values() {
+            *running.entry(unit.worker).or_default() += 1;
+        }
         rows.iter()
             .map(|row| {
+                let worker: i64 = row.get("id")?;
                 Ok(WorkerView {
-                    worker: row.get("id")?,
+                    worker,
                     name: row.get("name")?,
                     host: row.get("host")?,
                     pid: row.get("pid")?,
                     started_at: row.get("started_at")?,
                     beat_at: row.get("beat_at")?,
-                    running: row.get("running")?,
+                    running: running.get(&worker).copied().unwrap_or(0),
                     kinds: row.get("kinds")?,
                     release: row.get("release")?,
                 })

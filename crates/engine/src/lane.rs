@@ -21,6 +21,7 @@ use crate::{
     Pool, RunError, UnitId,
     claim::Claimed,
     finish::Closing,
+    holding::Holding,
     outcome::{Outcome, panic_text},
     run::Run,
     turn::Desk,
@@ -41,6 +42,8 @@ pub(crate) struct Lane {
     pool: Pool,
     index: usize,
     running: FuturesUnordered<BoxFuture<'static, Closing>>,
+    /// The units above and those in `closings`, as the table knows of them.
+    holding: Holding,
     /// Over, not yet written down.
     closings: Vec<Closing>,
     /// Mean time of a run, for the size of the next claim.
@@ -56,6 +59,7 @@ impl Lane {
             pool,
             index,
             running: FuturesUnordered::new(),
+            holding: Holding::default(),
             closings: Vec::new(),
             mean: None,
             rest: SHORTEST_REST,
@@ -160,7 +164,7 @@ impl Lane {
         let turned = self
             .house
             .process
-            .turn(desk, &mut self.closings, want, alone)
+            .turn(desk, &mut self.holding, &mut self.closings, want, alone)
             .await?;
         metrics::histogram!("gleaner_claim_duration_seconds").record(begun.elapsed());
         let mut flights = self.house.flights();

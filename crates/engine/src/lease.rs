@@ -17,7 +17,9 @@ use std::{
 use db::{Bulk, DbError, Timestamp, Tx, sql, transact};
 
 use crate::{
-    Engine, MOST_ROWS, Rank, UnitId, requirement,
+    Engine, MOST_ROWS, Rank, UnitId,
+    holding::{self, Whose},
+    requirement,
     transition::{After, Before, lost},
 };
 
@@ -70,24 +72,28 @@ impl Engine {
 
     /// Goes, after everything was finished or released.
     pub(crate) async fn leave(&self, worker: i64) -> Result<(), DbError> {
-        self.db
-            .execute(sql!("DELETE FROM worker WHERE id = $1", worker))
-            .await?;
-        Ok(())
+        let rows = holding::rows(&self.db, Whose::Of(worker)).await?;
+        let idle = holding::running(&self.db, &rows).await?.is_empty();
+        transact!(self.db, |tx| {
+            tx.execute(sql!("DELETE FROM worker WHERE id = $1", worker))
+                .await?;
+            // What still runs by the table's account is for others to free.
+            if idle {
+                tx.execute(sql!("DELETE FROM holding WHERE worker = $1", worker))
+                    .await?;
+            }
+            Ok::<_, DbError>(())
+        })
     }
 
     /// What this process runs, as the table has it: unit and attempt.
     pub(crate) async fn held_by(&self, worker: i64) -> Result<HashMap<UnitId, i64>, DbError> {
-        let rows = self
-            .db
-            .fetch_all(sql!(
-                "SELECT id, attempt FROM unit WHERE state = 'running' AND worker = $1",
-                worker
-            ))
-            .await?;
-        rows.iter()
-            .map(|row| Ok((row.get("id")?, row.get("attempt")?)))
-            .collect()
+        let rows = holding::rows(&self.db, Whose::Of(worker)).await?;
+        let running = holding::running(&self.db, &rows).await?;
+        Ok(running
+            .into_iter()
+            .map(|(id, unit)| (id, unit.attempt))
+            .collect())
     }
 
     /// Gives back units that this process holds without knowing it: the answer
@@ -204,29 +210,16 @@ impl Observer {
 impl Engine {
     /// Frees running units whose process has no row, in small transactions.
     pub(crate) async fn free_orphans(&self) -> Result<usize, DbError> {
-        let orphaned = self
-            .db
-            .fetch_all(sql!(
-                "WITH RECURSIVE holder(id) AS (
-                    SELECT min(worker) FROM unit WHERE state = 'running'
-                    UNION ALL
-                    SELECT (SELECT min(worker) FROM unit WHERE state = 'running' AND worker > holder.id)
-                    FROM holder WHERE holder.id IS NOT NULL
-                 )
-                 SELECT id FROM holder WHERE id IS NOT NULL
-                    AND NOT EXISTS (SELECT 1 FROM worker WHERE worker.id = holder.id)"
-            ))
-            .await?;
         let mut freed = 0;
-        for row in orphaned {
-            let worker: i64 = row.get("id")?;
-            loop {
-                let batch = transact!(self.db, |tx| free(tx, worker, self.clock.now()).await)?;
-                freed += batch;
-                if batch == 0 {
-                    break;
-                }
+        for row in holding::rows(&self.db, Whose::Orphaned).await? {
+            let units: Vec<UnitId> = row.units().collect();
+            for units in units.chunks(MOST_ROWS / 2) {
+                freed += transact!(
+                    self.db,
+                    |tx| free(tx, row.worker, units, self.clock.now()).await
+                )?;
             }
+            holding::remove(&self.db, &row).await?;
         }
         if freed > 0 {
             metrics::counter!("gleaner_leases_rescued_total").increment(freed as u64);
@@ -236,16 +229,30 @@ impl Engine {
 }
 
 /// Frees a batch of a dead process's units.
-async fn free(tx: &mut Tx, worker: i64, now: Timestamp) -> Result<usize, DbError> {
+async fn free(
+    tx: &mut Tx,
+    worker: i64,
+    units: &[UnitId],
+    now: Timestamp,
+) -> Result<usize, DbError> {
+    let lock = match tx.dialect() {
+        db::Dialect::Sqlite => "",
+        db::Dialect::Postgres => "FOR UPDATE OF unit",
+    };
     let text = format!(
-        "SELECT id, rank, attempt, strikes, partials, lost, cadence, required FROM unit
-         WHERE state = 'running' AND worker = $1 ORDER BY id LIMIT {} {}",
-        MOST_ROWS / 2,
-        tx.dialect().skip_locked()
+        "SELECT unit.id AS id, rank, attempt, strikes, partials, lost, cadence, required
+         FROM {{rows}} JOIN unit ON unit.id = r.id
+         WHERE unit.worker = $1 AND unit.state IN ('running', '') ORDER BY unit.id {lock}"
     );
     let rows = tx
-        .fetch_all(db::Statement::built(text).bind(worker))
+        .fetch_bulk(
+            db::Statement::built(text).bind(worker),
+            Bulk::new().ints("id", units.iter().copied()),
+        )
         .await?;
+    if rows.is_empty() {
+        return Ok(0);
+    }
     let mut freed: Vec<(UnitId, i64, After, bool)> = Vec::with_capacity(rows.len());
     for row in &rows {
         let before = Before {

@@ -5,6 +5,7 @@ mod control;
 mod enqueue;
 mod finish;
 mod heart;
+mod holding;
 mod housekeeping;
 mod inspect;
 mod kind;

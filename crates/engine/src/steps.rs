@@ -14,6 +14,7 @@ use crate::{
     Ending, Engine, Kind, Run, RunError, UnitId,
     claim::Claimed,
     finish::Closing,
+    holding::Holding,
     lease::{Observer, Strays},
     turn::{Desk, Process},
     worker::introduction,
@@ -24,6 +25,7 @@ use crate::{
 pub struct Hand {
     engine: Engine,
     process: Process,
+    holding: tokio::sync::Mutex<Holding>,
     observer: Observer,
     strays: Strays,
     dead_after: Duration,
@@ -92,7 +94,9 @@ impl Hand {
                 kinds: kinds.iter().map(|kind| (kind.name, kind.clone())).collect(),
                 desks,
                 notebook: tokio::sync::Mutex::default(),
+                abandoned: std::sync::Mutex::default(),
             },
+            holding: tokio::sync::Mutex::default(),
             observer: Observer::default(),
             strays: Strays::default(),
             dead_after,
@@ -123,7 +127,12 @@ impl Hand {
                 result,
             })
             .collect();
-        let turned = self.process.turn(desk, &mut closings, want, alone).await?;
+        let mut holding = self.holding.lock().await;
+        let turned = self
+            .process
+            .turn(desk, &mut holding, &mut closings, want, alone)
+            .await?;
+        drop(holding);
         let started_at = self.engine.clock.now();
         let claimed = turned
             .claimed
@@ -169,6 +178,7 @@ impl Hand {
         let twice = self
             .strays
             .seen_twice(held, |id| holds.iter().any(|unit| unit.id() == id));
+        self.process.tidy_holdings().await?;
         if !twice.is_empty() {
             self.engine.give_back(self.worker(), &twice).await?;
         }
@@ -177,7 +187,8 @@ impl Hand {
 }
 
 /// The claim as the database gets it, for tests of its plan. Its arguments:
-/// worker, pool, upstream, rank, now, most, then name and version of each kind.
+/// worker, pool, upstream, rank, now, most, then name and version of each kind;
+/// on PostgreSQL then the lane's holding, by its row and its units.
 pub fn claim_text(dialect: db::Dialect, kinds: usize) -> String {
     crate::claim::text(dialect, kinds)
 }

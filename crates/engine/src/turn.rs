@@ -28,6 +28,7 @@ use crate::{
     EnqueueError, Kind, Outcome, Rank, RunError,
     claim::{self, Ask, Claimed, Pair},
     finish::{self, Attempt, Closing, FinishError, Writer},
+    holding::{self, Draft, Holding, Whose},
     requirement,
     run::Ending,
     share::Shares,
@@ -56,6 +57,8 @@ pub(crate) struct Process {
     pub kinds: HashMap<&'static str, Kind>,
     pub desks: HashMap<String, Desk>,
     pub notebook: tokio::sync::Mutex<Notebook>,
+    /// Rows of holdings that no lane writes any more.
+    pub abandoned: Mutex<Vec<i64>>,
 }
 
 /// One pool, as one process sees it.
@@ -186,6 +189,7 @@ impl Process {
     pub(crate) async fn turn(
         &self,
         desk: &Desk,
+        holding: &mut Holding,
         closings: &mut Vec<Closing>,
         want: usize,
         alone: bool,
@@ -202,7 +206,7 @@ impl Process {
             if closings.is_empty() && plan.is_empty() {
                 break;
             }
-            let (claimed, kept) = self.write(desk, closings, &plan).await?;
+            let (claimed, kept) = self.write(desk, holding, closings, &plan).await?;
             self.book(desk, &plan, &claimed);
             self.note(closings).await;
             closings.clear();
@@ -292,7 +296,7 @@ impl Process {
             let row = self
                 .db
                 .fetch_optional(db::sql!(
-                    "SELECT id FROM unit WHERE state = 'ready' AND pool = $1 AND rank = $2
+                    "SELECT id FROM unit WHERE shelf = 'ready' AND pool = $1 AND rank = $2
                        AND due_at <= $3 AND kind = $4 AND version <= $5 LIMIT 1",
                     &desk.pool,
                     Rank::Alone.number(),
@@ -341,14 +345,25 @@ impl Process {
     async fn write(
         &self,
         desk: &Desk,
+        holding: &mut Holding,
         closings: &mut [Closing],
         plan: &[(Pair, usize)],
     ) -> Result<(Vec<(Pair, Vec<Claimed>)>, HashSet<Attempt>), DbError> {
         let mut isolate = false;
         let mut conflicts = Conflicts::default();
         loop {
-            let error = match self.try_write(desk, closings, plan, isolate).await {
-                Ok(done) => return Ok(done),
+            let mut draft = holding.draft(
+                self.worker(),
+                closings.iter().map(|closing| closing.unit.id),
+            );
+            let written = self
+                .try_write(desk, &mut draft, closings, plan, isolate)
+                .await;
+            let error = match written {
+                Ok(done) => {
+                    holding.keep(draft);
+                    return Ok(done);
+                }
                 Err(error) => error,
             };
             match error {
@@ -358,6 +373,7 @@ impl Process {
                 }
                 FinishError::Database(error) => {
                     if !(error.is_conflict() && conflicts.again().await) {
+                        self.abandoned().extend(holding.abandon());
                         return Err(error);
                     }
                 }
@@ -368,6 +384,7 @@ impl Process {
     async fn try_write(
         &self,
         desk: &Desk,
+        holding: &mut Draft,
         closings: &mut [Closing],
         plan: &[(Pair, usize)],
         isolate: bool,
@@ -380,7 +397,7 @@ impl Process {
         let finished = finish::finish(&mut tx, writer, closings, isolate, self.clock.now()).await?;
         let mut claimed = Vec::with_capacity(plan.len());
         for (pair, most) in plan {
-            let units = self.claim(&mut tx, desk, pair, *most).await?;
+            let units = self.claim(&mut tx, desk, holding, pair, *most).await?;
             claimed.push((pair.clone(), units));
         }
         tx.commit().await?;
@@ -391,11 +408,12 @@ impl Process {
         &self,
         tx: &mut Tx,
         desk: &Desk,
+        holding: &mut Draft,
         pair: &Pair,
         most: usize,
     ) -> Result<Vec<Claimed>, DbError> {
         let ask = Ask {
-            worker: self.worker(),
+            worker: holding.worker(),
             pool: &desk.pool,
             upstream: &pair.upstream,
             rank: pair.rank,
@@ -403,9 +421,33 @@ impl Process {
             kinds: &desk.kinds,
             now: self.clock.now(),
         };
-        let mut units = claim::claim(tx, ask).await?;
+        let mut units = claim::claim(tx, ask, holding).await?;
         claim::read_bodies(tx, &mut units).await?;
         Ok(units)
+    }
+
+    /// Removes abandoned rows once nothing that they name runs.
+    pub(crate) async fn tidy_holdings(&self) -> Result<(), DbError> {
+        let abandoned = self.abandoned().clone();
+        if abandoned.is_empty() {
+            return Ok(());
+        }
+        let mut rows = holding::rows(&self.db, Whose::Of(self.worker())).await?;
+        rows.retain(|row| abandoned.contains(&row.id));
+        let running = holding::running(&self.db, &rows).await?;
+        let busy = |row: &holding::Row| running.values().any(|unit| unit.holding == row.id);
+        for row in rows.iter().filter(|row| !busy(row)) {
+            holding::remove(&self.db, row).await?;
+        }
+        self.abandoned()
+            .retain(|id| rows.iter().any(|row| row.id == *id && busy(row)));
+        Ok(())
+    }
+
+    fn abandoned(&self) -> std::sync::MutexGuard<'_, Vec<i64>> {
+        self.abandoned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Books what was claimed, and strikes out what is used up.

@@ -173,16 +173,16 @@ impl Engine {
             let row = self
                 .db
                 .fetch_one(sql!(
-                    "SELECT (SELECT count(*) FROM unit WHERE state = 'running' AND pool = $1) AS running,
-                        (SELECT count(*) FROM (SELECT 1 FROM unit WHERE state = 'ready' AND pool = $1
-                            AND due_at < $2 LIMIT 10000) AS before) AS ahead",
+                    "SELECT count(*) AS ahead FROM (SELECT 1 FROM unit
+                        WHERE shelf = 'ready' AND pool = $1 AND due_at < $2 LIMIT 10000) AS before",
                     &unit.pool,
                     unit.due_at.unwrap_or(self.clock.now())
                 ))
                 .await?;
+            let running = crate::holding::running_now(&self.db).await?;
             reasons.push(Why::PoolFull {
                 pool: unit.pool.clone(),
-                running: row.get("running")?,
+                running: running.values().filter(|one| one.pool == unit.pool).count() as i64,
                 ahead: row.get("ahead")?,
             });
         }

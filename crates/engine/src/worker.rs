@@ -19,7 +19,7 @@ use db::DbError;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Count, Engine, Handler, Kind, Pool, UnitId, heart,
+    Count, Engine, Handler, Kind, Pool, UnitId, heart, holding,
     lane::Lane,
     lease::Introduction,
     turn::{Desk, Process, SharedProcess},
@@ -247,6 +247,7 @@ impl Worker {
                 .collect(),
             desks,
             notebook: tokio::sync::Mutex::default(),
+            abandoned: Mutex::default(),
         });
         Ok(Arc::new(House {
             engine,
@@ -391,15 +392,12 @@ impl House {
         if !self.flights().is_empty() {
             return Ok(false);
         }
-        let busy = self
+        let unfolded = self
             .engine
             .db
-            .fetch_optional(db::sql!(
-                "SELECT 1 AS n WHERE EXISTS (SELECT 1 FROM unit WHERE state = 'running')
-                    OR EXISTS (SELECT 1 FROM unfolded)"
-            ))
+            .fetch_optional(db::sql!("SELECT 1 AS n FROM unfolded LIMIT 1"))
             .await?;
-        if busy.is_some() {
+        if unfolded.is_some() || !holding::running_now(&self.engine.db).await?.is_empty() {
             return Ok(false);
         }
         for desk in self.process.desks.values() {
@@ -418,7 +416,7 @@ impl House {
                 .engine
                 .db
                 .fetch_optional(db::sql!(
-                    "SELECT id FROM unit WHERE state = 'ready' AND pool = $1 AND due_at <= $2
+                    "SELECT id FROM unit WHERE shelf = 'ready' AND pool = $1 AND due_at <= $2
                        AND kind = $3 AND version <= $4
                        AND NOT EXISTS (SELECT 1 FROM upstream WHERE upstream.name = unit.upstream
                             AND (upstream.paused_at IS NOT NULL OR upstream.open_until > $2)) LIMIT 1",

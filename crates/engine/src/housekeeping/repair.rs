@@ -42,7 +42,7 @@ impl Engine {
         let rows = self
             .db
             .fetch_all(sql!(
-                "SELECT id FROM unit WHERE state = 'waiting'
+                "SELECT id FROM unit WHERE shelf = 'waiting'
                    AND NOT EXISTS (SELECT 1 FROM unfolded WHERE unfolded.unit = unit.id)
                    AND NOT EXISTS (SELECT 1 FROM requirement
                         JOIN unfolded ON unfolded.unit = requirement.child

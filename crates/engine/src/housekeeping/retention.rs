@@ -39,7 +39,7 @@ impl Engine {
                 // its child gone and makes it anew.
                 let text = format!(
                     "SELECT id FROM unit WHERE id > $1 AND id <= $2
-                       AND state IN ('done', 'cancelled') AND due_at < $3 ORDER BY id {}",
+                       AND state IN ('done', 'cancelled') AND COALESCE(ended_at, due_at) < $3 ORDER BY id {}",
                     tx.dialect().skip_locked()
                 );
                 let old = tx

@@ -12,7 +12,7 @@ impl Engine {
         let due = self
             .db
             .fetch_optional(sql!(
-                "SELECT id FROM unit WHERE state = 'parked' AND due_at <= $1 LIMIT 1",
+                "SELECT id FROM unit WHERE shelf = 'parked' AND due_at <= $1 LIMIT 1",
                 now
             ))
             .await?;
@@ -23,7 +23,7 @@ impl Engine {
             let text = format!(
                 "UPDATE unit SET state = 'ready', rank = $1, strikes = 0, lost = 0
                          WHERE id IN (
-                            SELECT id FROM unit WHERE state = 'parked' AND due_at <= $2
+                            SELECT id FROM unit WHERE shelf = 'parked' AND due_at <= $2
                             ORDER BY due_at, id LIMIT {MOST_ROWS} {}
                          )",
                 tx.dialect().skip_locked()
