@@ -6,6 +6,8 @@
 //! commit. So a bulk statement says `{rows}` where it wants a table called `r`,
 //! and this file, the only one, knows what to put there.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use crate::{Arg, Dialect, Statement, Timestamp, statement::without_nul};
@@ -138,46 +140,123 @@ fn postgres_rows(rows: Bulk, args: &mut Vec<Arg>) -> String {
 }
 
 fn sqlite_rows(rows: &Bulk, args: &mut Vec<Arg>) -> String {
-    let table: Vec<Value> = (0..rows.len())
-        .map(|index| {
-            rows.columns
+    let place = args.len() + 1;
+    let (json, table) = match rows.columns.as_slice() {
+        // Read in one go. An array of arrays is parsed once for the rows and
+        // once more for each cell, which is most of what short rows cost.
+        [(name, values)] => (
+            scalars(values),
+            format!("SELECT {} AS {name} FROM", column(values, "value")),
+        ),
+        [(key, Values::Ints(keys)), (name, Values::Ints(values))]
+            if keys.iter().all(Option::is_some) =>
+        {
+            let table = format!("SELECT CAST(key AS INTEGER) AS {key}, value AS {name} FROM");
+            (pairs(keys, values), table)
+        }
+        columns => {
+            let selected: Vec<String> = columns
                 .iter()
-                .map(|(_, values)| cell(values, index))
-                .collect()
-        })
-        .collect();
-    args.push(Arg::Text(Some(Value::Array(table).to_string())));
-    let columns: Vec<String> = rows
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(index, (name, values))| match values {
-            Values::Bytes(_) => format!("unhex(value ->> {index}) AS {name}"),
-            _ => format!("value ->> {index} AS {name}"),
-        })
-        .collect();
-    format!(
-        "(SELECT {} FROM json_each(${})) AS r",
-        columns.join(", "),
-        args.len()
-    )
+                .enumerate()
+                .map(|(index, (name, values))| {
+                    format!(
+                        "{} AS {name}",
+                        column(values, &format!("value ->> {index}"))
+                    )
+                })
+                .collect();
+            (arrays(rows), format!("SELECT {} FROM", selected.join(", ")))
+        }
+    };
+    args.push(Arg::Text(Some(json)));
+    format!("({table} json_each(${place})) AS r")
 }
 
-fn cell(values: &Values, index: usize) -> Value {
+/// JSON has no bytes.
+fn column(values: &Values, value: &str) -> String {
     match values {
-        Values::Ints(values) => values[index].into(),
-        Values::Reals(values) => values[index].into(),
-        Values::Bools(values) => values[index].map(i64::from).into(),
-        Values::Texts(values) => values[index].clone().into(),
-        Values::Bytes(values) => values[index].as_deref().map(hex).into(),
-        Values::Times(values) => values[index].map(|time| time.to_string()).into(),
+        Values::Bytes(_) => format!("unhex({value})"),
+        _ => value.to_owned(),
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+/// `[1,2,3]`.
+fn scalars(values: &Values) -> String {
+    let mut json = String::from("[");
+    for index in 0..values.len() {
+        if index > 0 {
+            json.push(',');
+        }
+        cell(&mut json, values, index);
+    }
+    json.push(']');
+    json
+}
+
+/// `{"1":4,"2":5}`: SQLite goes through the pairs as they stand, twins included.
+fn pairs(keys: &[Option<i64>], values: &[Option<i64>]) -> String {
+    let mut json = String::with_capacity(16 * keys.len());
+    json.push('{');
+    for (index, (key, value)) in keys.iter().flatten().zip(values).enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let _ = write!(json, "{comma}\"{key}\":");
+        plain(&mut json, *value);
+    }
+    json.push('}');
+    json
+}
+
+/// `[[1,"a"],[2,"b"]]`.
+fn arrays(rows: &Bulk) -> String {
+    let mut json = String::from("[");
+    for index in 0..rows.len() {
+        json.push_str(if index > 0 { ",[" } else { "[" });
+        for (place, (_, values)) in rows.columns.iter().enumerate() {
+            if place > 0 {
+                json.push(',');
+            }
+            cell(&mut json, values, index);
+        }
+        json.push(']');
+    }
+    json.push(']');
+    json
+}
+
+fn cell(json: &mut String, values: &Values, index: usize) {
+    match values {
+        Values::Ints(values) => plain(json, values[index]),
+        // Numbers that JSON cannot say become null, as serde_json has it.
+        Values::Reals(values) => json.push_str(&Value::from(values[index]).to_string()),
+        Values::Bools(values) => plain(json, values[index].map(i64::from)),
+        Values::Texts(values) => match &values[index] {
+            Some(text) => json.push_str(&Value::from(text.as_str()).to_string()),
+            None => json.push_str("null"),
+        },
+        Values::Bytes(values) => match &values[index] {
+            Some(bytes) => {
+                json.push('"');
+                for byte in bytes {
+                    let _ = write!(json, "{byte:02x}");
+                }
+                json.push('"');
+            }
+            None => json.push_str("null"),
+        },
+        Values::Times(values) => match values[index] {
+            Some(time) => {
+                let _ = write!(json, "\"{time}\"");
+            }
+            None => json.push_str("null"),
+        },
+    }
+}
+
+fn plain(json: &mut String, value: Option<i64>) {
+    match value {
+        Some(value) => {
+            let _ = write!(json, "{value}");
+        }
+        None => json.push_str("null"),
+    }
 }

@@ -83,7 +83,8 @@ CREATE INDEX requirement_deadline ON requirement (deadline, parent, child) WHERE
 -- Units whose edges the resolver must look at: they ended, or began to wait.
 CREATE TABLE unfolded (
     seq {id},
-    unit {int} NOT NULL
+    unit {int} NOT NULL,
+    waits {bool} NOT NULL               -- it is the parent that began to wait
 ){hot};
 
 -- One process that runs units. Its heartbeat is its lease on all of them.

@@ -5,7 +5,7 @@ use std::{
     panic::AssertUnwindSafe,
 };
 
-use db::{Bulk, DbError, Statement, Timestamp, Tx, sql};
+use db::{Bulk, DbError, Dialect, Statement, Timestamp, Tx, sql};
 use futures_util::FutureExt as _;
 
 use crate::{
@@ -158,8 +158,8 @@ async fn write_facts(
 /// Those of these attempts that still have their unit; locked until the commit.
 async fn held(tx: &mut Tx, attempts: &[Attempt]) -> Result<HashSet<Attempt>, DbError> {
     let lock = match tx.dialect() {
-        db::Dialect::Sqlite => "",
-        db::Dialect::Postgres => "FOR UPDATE OF unit",
+        Dialect::Sqlite => "",
+        Dialect::Postgres => "FOR UPDATE OF unit",
     };
     let text = format!(
         "SELECT unit.id AS id, unit.attempt AS attempt FROM {{rows}} JOIN unit ON unit.id = r.id
@@ -272,36 +272,75 @@ async fn update_plain(
     let Some((_, _, next)) = rows.first() else {
         return Ok(());
     };
-    let ended = tx
-        .fetch_bulk(
-            sql!(
-                "UPDATE unit SET
+    let bulk = || {
+        Bulk::new()
+            .ints("unit", rows.iter().map(|(closing, _, _)| closing.unit.id))
+            .ints(
+                "fence",
+                rows.iter().map(|(closing, _, _)| closing.unit.attempt),
+            )
+    };
+    let statement = |returning: &str| {
+        Statement::built(format!(
+            "UPDATE unit SET
                     state = CASE WHEN again THEN 'ready' ELSE $2 END,
                     rank = CASE WHEN again THEN 2 WHEN $2 = 'done' THEN rank ELSE $3 END,
                     due_at = CASE WHEN again THEN $1 WHEN $2 = 'done' THEN due_at ELSE $4 END,
                     worker = NULL, strikes = 0, partials = 0, lost = 0,
                     cadence = $5, version = $6, again = FALSE, ended_at = $1, succeeded_at = $1
-                 FROM {rows}
+                 FROM {{rows}}
                  WHERE unit.id = r.unit AND unit.attempt = r.fence AND unit.state IN ('running', '')
-                 RETURNING id, attempt, required",
-                now,
-                next.state.as_str(),
-                next.rank.number(),
-                next.due_at,
-                kind.cadence_seconds(),
-                kind.version
-            ),
-            Bulk::new()
-                .ints("unit", rows.iter().map(|(closing, _, _)| closing.unit.id))
-                .ints(
-                    "fence",
-                    rows.iter().map(|(closing, _, _)| closing.unit.attempt),
-                ),
-        )
+                 {returning}"
+        ))
+        .bind(now)
+        .bind(next.state.as_str())
+        .bind(next.rank.number())
+        .bind(next.due_at)
+        .bind(kind.cadence_seconds())
+        .bind(kind.version)
+    };
+    if tx.dialect() == Dialect::Sqlite && rows.len() > 1 {
+        // There every returned row is stored, copied and sent to another
+        // thread. If all fences held, their number says so.
+        tx.savepoint().await?;
+        let ended = tx.execute_bulk(statement(""), bulk()).await?;
+        if ended == rows.len() as u64 {
+            tx.keep().await?;
+            kept.extend(
+                rows.iter()
+                    .map(|(closing, _, _)| (closing.unit.attempt(), false)),
+            );
+            return required_among(tx, rows, kept).await;
+        }
+        tx.undo().await?;
+    }
+    let ended = tx
+        .fetch_bulk(statement("RETURNING id, attempt, required"), bulk())
         .await?;
     for row in &ended {
         let attempt = (row.get("id")?, row.get("attempt")?);
         kept.insert(attempt, row.get("required")?);
+    }
+    Ok(())
+}
+
+/// Marks those of these units that somebody requires.
+async fn required_among(
+    tx: &mut Tx,
+    rows: &[&Row<'_>],
+    kept: &mut HashMap<Attempt, bool>,
+) -> Result<(), DbError> {
+    let required = tx
+        .fetch_bulk(
+            sql!(
+                "SELECT unit.id AS id, unit.attempt AS attempt
+                 FROM {rows} JOIN unit ON unit.id = r.unit WHERE unit.required"
+            ),
+            Bulk::new().ints("unit", rows.iter().map(|(closing, _, _)| closing.unit.id)),
+        )
+        .await?;
+    for row in &required {
+        kept.insert((row.get("id")?, row.get("attempt")?), true);
     }
     Ok(())
 }

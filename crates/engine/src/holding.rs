@@ -194,10 +194,7 @@ pub(crate) struct Running {
 }
 
 /// What really runs of that which these rows name.
-pub(crate) async fn running(
-    db: &Db,
-    rows: &[Row],
-) -> Result<HashMap<UnitId, Running>, DbError> {
+pub(crate) async fn running(db: &Db, rows: &[Row]) -> Result<HashMap<UnitId, Running>, DbError> {
     let named: Vec<(UnitId, i64, i64)> = rows
         .iter()
         .flat_map(|row| row.units().map(|unit| (unit, row.worker, row.id)))

@@ -385,9 +385,7 @@ impl Engine {
     pub async fn workers(&self) -> Result<Vec<WorkerView>, DbError> {
         let rows = self
             .db
-            .fetch_all(sql!(
-                "SELECT * FROM worker ORDER BY id"
-            ))
+            .fetch_all(sql!("SELECT * FROM worker ORDER BY id"))
             .await?;
         let mut running: BTreeMap<i64, i64> = BTreeMap::new();
         for unit in holding::running_now(&self.db).await?.into_values() {

@@ -214,10 +214,8 @@ impl Engine {
         for row in holding::rows(&self.db, Whose::Orphaned).await? {
             let units: Vec<UnitId> = row.units().collect();
             for units in units.chunks(MOST_ROWS / 2) {
-                freed += transact!(
-                    self.db,
-                    |tx| free(tx, row.worker, units, self.clock.now()).await
-                )?;
+                freed += transact!(self.db, |tx| free(tx, row.worker, units, self.clock.now())
+                    .await)?;
             }
             holding::remove(&self.db, &row).await?;
         }

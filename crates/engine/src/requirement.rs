@@ -54,7 +54,7 @@ pub(crate) async fn add(
     insert(tx, &edges).await?;
     refuse_cycles(tx, &edges).await?;
     let parents: Vec<UnitId> = waits.iter().map(|(parent, _)| parent.id).collect();
-    unfold(tx, parents).await?;
+    unfold_waiting(tx, parents).await?;
     Ok(())
 }
 
@@ -112,10 +112,22 @@ pub(crate) async fn stage(
     add(tx, &[(parent, requirements)], now).await
 }
 
-/// Tells the resolver to look at these units' edges.
-pub(crate) async fn unfold(tx: &mut Tx, units: Vec<UnitId>) -> Result<(), DbError> {
+/// Tells the resolver that these units have ended: those who wait for them may go on.
+pub(crate) async fn unfold(tx: &mut Tx, ended: Vec<UnitId>) -> Result<(), DbError> {
+    note(tx, ended, false).await
+}
+
+/// Tells the resolver to look at what these units wait for.
+pub(crate) async fn unfold_waiting(tx: &mut Tx, parents: Vec<UnitId>) -> Result<(), DbError> {
+    note(tx, parents, true).await
+}
+
+async fn note(tx: &mut Tx, units: Vec<UnitId>, waits: bool) -> Result<(), DbError> {
     tx.execute_bulk(
-        sql!("INSERT INTO unfolded (unit) SELECT r.unit FROM {rows}"),
+        sql!(
+            "INSERT INTO unfolded (unit, waits) SELECT r.unit, $1 FROM {rows}",
+            waits
+        ),
         Bulk::new().ints("unit", units),
     )
     .await?;

@@ -12,6 +12,8 @@
 //! before their remaining edges are counted, so of two resolvers that fold the
 //! last two edges of one parent, the second sees what the first did.
 
+use std::collections::BTreeMap;
+
 use db::{Bulk, DbError, Timestamp, Tx, sql, transact};
 
 use crate::{Engine, MOST_ROWS, Rank, UnitId};
@@ -81,63 +83,54 @@ async fn fold(tx: &mut Tx, now: Timestamp) -> Result<usize, DbError> {
     let text = format!(
         "DELETE FROM unfolded WHERE seq IN (
             SELECT seq FROM unfolded ORDER BY seq LIMIT {NOTES} {}
-         ) RETURNING unit",
+         ) RETURNING unit, waits",
         tx.dialect().skip_locked()
     );
     let notes = tx.fetch_all(db::Statement::built(text)).await?;
-    let mut units: Vec<UnitId> = notes
-        .iter()
-        .map(|row| row.get("unit"))
-        .collect::<Result<_, _>>()?;
-    units.sort_unstable();
-    units.dedup();
-
-    // Parents of these children, and these units as parents themselves.
+    let (mut ended, mut waiting): (Vec<UnitId>, Vec<UnitId>) = (Vec::new(), Vec::new());
+    for note in &notes {
+        let side = if note.get("waits")? {
+            &mut waiting
+        } else {
+            &mut ended
+        };
+        side.push(note.get("unit")?);
+    }
+    for side in [&mut ended, &mut waiting] {
+        side.sort_unstable();
+        side.dedup();
+    }
     let rows = tx
         .fetch_bulk(
             sql!(
                 "SELECT DISTINCT requirement.parent AS parent
                  FROM {rows} JOIN requirement ON requirement.child = r.unit"
             ),
-            Bulk::new().ints("unit", units.clone()),
+            Bulk::new().ints("unit", ended.clone()),
         )
         .await?;
     let mut parents: Vec<UnitId> = rows
         .iter()
         .map(|row| row.get("parent"))
         .collect::<Result<_, _>>()?;
-    // Most notes are of children that wait for nobody.
-    let rows = tx
-        .fetch_bulk(
-            sql!(
-                "SELECT unit.id AS id FROM {rows} JOIN unit ON unit.id = r.unit
-                 WHERE unit.state IN ('waiting', 'parked')"
-            ),
-            Bulk::new().ints("unit", units.clone()),
-        )
-        .await?;
-    let own: Vec<UnitId> = rows
-        .iter()
-        .map(|row| row.get("id"))
-        .collect::<Result<_, _>>()?;
-    parents.extend(&own);
+    parents.extend(&waiting);
     let parents = lock(tx, parents).await?;
-
-    // Edges at these children, whoever the parent, and all edges of those that wait themselves.
-    let mut more = fold_edges(tx, "child", &units, now).await?;
-    if !own.is_empty() {
-        more |= fold_edges(tx, "parent", &own, now).await?;
+    // Where a parent has more met edges than one transaction may delete, go on in the next.
+    if fold_edges(tx, "child", &ended, now).await? {
+        crate::requirement::unfold(tx, ended).await?;
+    }
+    if fold_edges(tx, "parent", &waiting, now).await? {
+        crate::requirement::unfold_waiting(tx, waiting).await?;
     }
     settle(tx, parents, now).await?;
-    if more {
-        // A parent with more met edges than one transaction may delete: go on in the next.
-        crate::requirement::unfold(tx, units).await?;
-    }
     Ok(notes.len())
 }
 
 /// Looks at the open and failed edges on one side of these units; true if it
 /// stopped at the limit on rows.
+///
+/// Nearly all are met, and go in one statement that returns nothing. What is
+/// then still there is looked at edge by edge.
 async fn fold_edges(
     tx: &mut Tx,
     side: &'static str,
@@ -161,50 +154,54 @@ async fn fold_edges(
          )"
     );
     let met = tx.execute_bulk(db::Statement::built(met), bulk()).await?;
-    // Not met, and the child is set aside: failed or missed.
-    let fallen = format!(
-        "UPDATE requirement SET state = CASE WHEN hard THEN 'failed' ELSE 'missed' END
-         WHERE state = 'open' AND (parent, child) IN (
-            SELECT requirement.parent, requirement.child
-            FROM {{rows}} JOIN requirement ON requirement.{side} = r.unit
-            JOIN unit ON unit.id = requirement.child
-            WHERE requirement.state = 'open' AND {bad}
-            LIMIT {MOST_ROWS}
-         )"
+    // Those that tell something: the child is set aside, or its success was too early.
+    let rest = format!(
+        "SELECT requirement.parent AS parent, requirement.child AS child,
+            requirement.since AS since, {bad} AS bad
+         FROM {{rows}} JOIN requirement ON requirement.{side} = r.unit
+         JOIN unit ON unit.id = requirement.child
+         WHERE (requirement.state = 'open' AND {bad})
+            OR (requirement.state <> 'missed' AND unit.state = 'done'
+                AND requirement.since > unit.succeeded_at)
+         LIMIT {MOST_ROWS}"
     );
-    let fallen = tx
-        .execute_bulk(db::Statement::built(fallen), bulk())
-        .await?;
-    renew(tx, side, units, now).await?;
-    Ok(met.max(fallen) >= MOST_ROWS as u64)
+    let rest = tx.fetch_bulk(db::Statement::built(rest), bulk()).await?;
+    let mut fallen: Vec<(UnitId, UnitId)> = Vec::new();
+    let mut early: BTreeMap<UnitId, Timestamp> = BTreeMap::new();
+    for edge in &rest {
+        let child = edge.get("child")?;
+        if edge.get("bad")? {
+            fallen.push((edge.get("parent")?, child));
+        } else if let Some(since) = edge.get::<Option<Timestamp>>("since")? {
+            let due = early.entry(child).or_insert(now);
+            *due = since.max(*due);
+        }
+    }
+    fail(tx, &fallen).await?;
+    renew(tx, &early).await?;
+    Ok(met.max(rest.len() as u64) >= MOST_ROWS as u64)
+}
+
+/// Not met, and the child is set aside: failed or missed.
+async fn fail(tx: &mut Tx, edges: &[(UnitId, UnitId)]) -> Result<(), DbError> {
+    tx.execute_bulk(
+        sql!(
+            "UPDATE requirement SET state = CASE WHEN hard THEN 'failed' ELSE 'missed' END
+             FROM {rows}
+             WHERE requirement.parent = r.up AND requirement.child = r.down
+               AND requirement.state = 'open'"
+        ),
+        Bulk::new()
+            .ints("up", edges.iter().map(|(parent, _)| *parent))
+            .ints("down", edges.iter().map(|(_, child)| *child)),
+    )
+    .await?;
+    Ok(())
 }
 
 /// A done child whose success was too early for somebody would never run
 /// again, and they would wait for ever: it runs once more.
-async fn renew(
-    tx: &mut Tx,
-    side: &'static str,
-    units: &[UnitId],
-    now: Timestamp,
-) -> Result<(), DbError> {
-    let early = format!(
-        "SELECT requirement.child AS child, max(requirement.since) AS since
-         FROM {{rows}} JOIN requirement ON requirement.{side} = r.unit
-         JOIN unit ON unit.id = requirement.child
-         WHERE requirement.state <> 'missed' AND unit.state = 'done'
-           AND requirement.since > unit.succeeded_at
-         GROUP BY requirement.child"
-    );
-    let rows = tx
-        .fetch_bulk(
-            db::Statement::built(early),
-            Bulk::new().ints("unit", units.iter().copied()),
-        )
-        .await?;
-    let mut early: Vec<(UnitId, Timestamp)> = Vec::with_capacity(rows.len());
-    for row in &rows {
-        early.push((row.get("child")?, row.get::<Timestamp>("since")?.max(now)));
-    }
+async fn renew(tx: &mut Tx, early: &BTreeMap<UnitId, Timestamp>) -> Result<(), DbError> {
     let renewed = tx
         .execute_bulk(
             sql!(
@@ -213,8 +210,8 @@ async fn renew(
                 Rank::First.number()
             ),
             Bulk::new()
-                .ints("unit", early.iter().map(|(id, _)| *id))
-                .times("due", early.iter().map(|(_, due)| *due)),
+                .ints("unit", early.keys().copied())
+                .times("due", early.values().copied()),
         )
         .await?;
     if renewed > 0 {

@@ -12,7 +12,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicI64, AtomicUsize},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use db::DbError;
@@ -24,6 +24,9 @@ use crate::{
     lease::Introduction,
     turn::{Desk, Process, SharedProcess},
 };
+
+/// The longest that folding lags behind ends in favour of runs.
+const FOLDING_GIVES_WAY: Duration = Duration::from_secs(10);
 
 /// Times that rule a worker process. The defaults are the documented ones;
 /// tests shorten them.
@@ -330,12 +333,21 @@ impl House {
 
     async fn resolve_for_ever(self: Arc<Self>) {
         let mut wakes = self.engine.db.wakes().subscribe();
+        // When there was last nothing left to fold.
+        let mut even = Instant::now();
         loop {
+            let begun = Instant::now();
             match self.engine.fold_once().await {
                 Ok(0) => {
                     let _ = tokio::time::timeout(self.timing.poll, wakes.changed()).await;
                     // Ends come in bursts: let a few gather, they fold better together.
                     tokio::time::sleep(Duration::from_millis(20)).await;
+                    even = Instant::now();
+                }
+                // While units run, folding their ends takes a fifth of the time at most, so that
+                // a big fan-in does not slow down what it waits for; but nobody waits for ever.
+                Ok(_) if even.elapsed() < FOLDING_GIVES_WAY && !self.flights().is_empty() => {
+                    tokio::time::sleep(begun.elapsed() * 4).await;
                 }
                 Ok(_) => {}
                 Err(error) => {

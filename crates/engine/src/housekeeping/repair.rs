@@ -64,7 +64,8 @@ impl Engine {
             return Ok(0);
         }
         let units = &units;
-        transact!(self.db, |tx| requirement::unfold(tx, units.clone()).await)?;
+        transact!(self.db, |tx| requirement::unfold_waiting(tx, units.clone())
+            .await)?;
         Ok(units.len())
     }
 
@@ -97,7 +98,7 @@ impl Engine {
                             .ints("down", edges.iter().map(|(_, child)| *child)),
                     )
                     .await?;
-            requirement::unfold(tx, edges.iter().map(|(parent, _)| *parent).collect()).await
+            requirement::unfold_waiting(tx, edges.iter().map(|(parent, _)| *parent).collect()).await
         })?;
         Ok(edges.len())
     }
