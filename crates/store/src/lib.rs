@@ -7,6 +7,7 @@
 //! | [`contributors`] | people and their addresses |
 //! | [`observed`] | evidence and manifests as sources report them, with their history |
 //! | [`drill`] | what drills write, to be counted |
+//! | [`http_cache`] | answers of upstreams with their validators, bounded |
 //! | [`sources`] | when each source was asked and how it answered |
 //! | [`show`] | everything about one repository, for a person |
 //!
@@ -20,6 +21,7 @@
 pub mod contributors;
 pub mod drill;
 pub mod groups;
+pub mod http_cache;
 pub mod observed;
 pub mod repositories;
 mod schema;

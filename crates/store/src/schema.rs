@@ -30,5 +30,11 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0004_drill.sql"),
             serves: 1,
         },
+        Migration {
+            number: 5,
+            name: "http cache",
+            sql: include_str!("../migrations/0005_http_cache.sql"),
+            serves: 1,
+        },
     ],
 };
