@@ -17,7 +17,7 @@ use std::{
 use db::{Bulk, DbError, Timestamp, Tx, sql, transact};
 
 use crate::{
-    Engine, MOST_ROWS, Rank, UnitId, requirement,
+    Engine, MOST_ROWS, Rank, UnitId, process, requirement,
     transition::{After, Before, lost},
 };
 
@@ -289,6 +289,8 @@ async fn free(tx: &mut Tx, worker: i64, now: Timestamp) -> Result<usize, DbError
             .times("over", freed.iter().map(|(_, _, after, _)| after.ended_at)),
     )
     .await?;
+    let ids = freed.iter().map(|(id, ..)| *id).collect();
+    process::keep_for_their_hosts(tx, ids, now).await?;
     requirement::unstage(tx, freed.iter().map(|(id, ..)| *id).collect()).await?;
     // A lost run is always worth a line of history: somebody will ask.
     tx.execute_bulk(

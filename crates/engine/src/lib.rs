@@ -11,6 +11,7 @@ mod kind;
 mod lane;
 mod lease;
 mod outcome;
+mod process;
 mod requirement;
 mod resolver;
 mod run;
@@ -32,6 +33,10 @@ pub use inspect::{
 };
 pub use kind::{Kind, Pool};
 pub use outcome::{BoxError, Outcome, Requirement, RunError};
+pub use process::{
+    Attached, Attachment, Detached, Ended, HostFacts, Place, Recovered, Subprocess, SubprocessView,
+    Subprocesses, ThisHost,
+};
 pub use run::{Ending, Handler, Run};
 pub use schema::PART;
 pub use why::Why;

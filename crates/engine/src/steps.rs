@@ -11,10 +11,11 @@ use db::{DbError, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Ending, Engine, Kind, Run, RunError, UnitId,
+    Ending, Engine, Kind, Run, RunError, Subprocesses, UnitId,
     claim::Claimed,
     finish::Closing,
     lease::{Observer, Strays},
+    process::Recorder,
     turn::{Desk, Process},
     worker::introduction,
 };
@@ -92,6 +93,7 @@ impl Hand {
                 kinds: kinds.iter().map(|kind| (kind.name, kind.clone())).collect(),
                 desks,
                 notebook: tokio::sync::Mutex::default(),
+                recorder: Arc::new(Recorder::new(Subprocesses::default())),
             },
             observer: Observer::default(),
             strays: Strays::default(),
@@ -144,7 +146,30 @@ impl Hand {
             clock: self.engine.clock.clone(),
             cancel: CancellationToken::new(),
             lease_lost: CancellationToken::new(),
+            recorder: self.process.recorder.clone(),
+            allowed: self.process.kinds[held.kind()].max_run,
         }
+    }
+
+    /// Moves the process to another host, or to one that lies.
+    pub fn on(mut self, subprocesses: Subprocesses) -> Self {
+        self.process.recorder = Arc::new(Recorder::new(subprocesses));
+        self
+    }
+
+    /// One look at the subprocesses of its host; returns the units that came back to it.
+    pub async fn recover(&self) -> Result<Vec<UnitId>, DbError> {
+        self.process.recover().await
+    }
+
+    /// Claims one of the units that came back to its host.
+    pub async fn take_back(&self, pool: &str) -> Result<Option<Held>, DbError> {
+        let started_at = self.engine.clock.now();
+        let claimed = self.process.take_back(&self.process.desks[pool], false);
+        Ok(claimed.await?.map(|unit| Held {
+            unit: Arc::new(unit),
+            started_at,
+        }))
     }
 
     /// One heartbeat; false when others have declared this process dead.

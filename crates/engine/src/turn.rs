@@ -28,6 +28,7 @@ use crate::{
     EnqueueError, Kind, Outcome, Rank, RunError,
     claim::{self, Ask, Claimed, Pair},
     finish::{self, Attempt, Closing, FinishError, Writer},
+    process::Recorder,
     requirement,
     run::Ending,
     share::Shares,
@@ -56,6 +57,7 @@ pub(crate) struct Process {
     pub kinds: HashMap<&'static str, Kind>,
     pub desks: HashMap<String, Desk>,
     pub notebook: tokio::sync::Mutex<Notebook>,
+    pub recorder: Arc<Recorder>,
 }
 
 /// One pool, as one process sees it.
@@ -205,6 +207,7 @@ impl Process {
             let (claimed, kept) = self.write(desk, closings, &plan).await?;
             self.book(desk, &plan, &claimed);
             self.note(closings).await;
+            self.recorder.settled(closings);
             closings.clear();
             turned.kept.extend(kept);
             turned
@@ -378,6 +381,9 @@ impl Process {
             kinds: &self.kinds,
         };
         let finished = finish::finish(&mut tx, writer, closings, isolate, self.clock.now()).await?;
+        self.recorder
+            .settle(&mut tx, closings, self.clock.now())
+            .await?;
         let mut claimed = Vec::with_capacity(plan.len());
         for (pair, most) in plan {
             let units = self.claim(&mut tx, desk, pair, *most).await?;

@@ -40,6 +40,17 @@ pub enum Why {
         /// When it returns by itself; never, for a one-off.
         returns_at: Option<Timestamp>,
     },
+    /// A host has a subprocess for it and takes it up again; others wait.
+    Subprocess {
+        /// What it is.
+        name: String,
+        /// The host.
+        host: String,
+        /// Its process id there.
+        pid: Option<i64>,
+        /// Others may run it after this.
+        until: Timestamp,
+    },
     /// Somebody paused its pool.
     PoolPaused {
         /// The pool.
@@ -118,6 +129,7 @@ impl Engine {
         }
         if unit.state == State::Ready {
             let due_now = reasons.is_empty();
+            self.subprocess_reason(&unit, &mut reasons).await?;
             // Upstreams first: what they hold back does not wait for a slot.
             self.upstream_reasons(&unit, &mut reasons).await?;
             self.pool_reasons(&unit, due_now, &mut reasons).await?;
@@ -139,6 +151,28 @@ impl Engine {
             requirements,
             open: row.get("n")?,
         })
+    }
+
+    /// Instead of a bare due time: what the unit is kept for.
+    async fn subprocess_reason(
+        &self,
+        unit: &crate::UnitView,
+        reasons: &mut Vec<Why>,
+    ) -> Result<(), DbError> {
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        for held in self.subprocesses(Some(unit.id)).await? {
+            if let Some(until) = held.held_until.filter(|until| Some(*until) == unit.due_at) {
+                *reasons = vec![Why::Subprocess {
+                    name: held.name,
+                    host: held.host,
+                    pid: held.pid,
+                    until,
+                }];
+            }
+        }
+        Ok(())
     }
 
     async fn pool_reasons(

@@ -19,9 +19,10 @@ use db::DbError;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Count, Engine, Handler, Kind, Pool, UnitId, heart,
+    Count, Engine, Handler, Kind, Pool, Subprocesses, UnitId, heart,
     lane::Lane,
     lease::Introduction,
+    process::Recorder,
     turn::{Desk, Process, SharedProcess},
 };
 
@@ -76,6 +77,7 @@ pub struct Worker {
     kinds: BTreeMap<&'static str, (Kind, Arc<dyn Handler>)>,
     pools: BTreeMap<String, Pool>,
     timing: Timing,
+    subprocesses: Subprocesses,
     release: String,
 }
 
@@ -103,6 +105,7 @@ impl Worker {
             kinds: BTreeMap::new(),
             pools: BTreeMap::new(),
             timing: Timing::default(),
+            subprocesses: Subprocesses::default(),
             release: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
@@ -128,6 +131,12 @@ impl Worker {
     /// Sets the times.
     pub fn timing(mut self, timing: Timing) -> Self {
         self.timing = timing;
+        self
+    }
+
+    /// Sets how detached subprocesses are dealt with.
+    pub fn subprocesses(mut self, subprocesses: Subprocesses) -> Self {
+        self.subprocesses = subprocesses;
         self
     }
 
@@ -200,6 +209,7 @@ impl Worker {
             kinds,
             mut pools,
             timing,
+            subprocesses,
             release,
         } = self;
         for (kind, _) in kinds.values() {
@@ -247,7 +257,11 @@ impl Worker {
                 .collect(),
             desks,
             notebook: tokio::sync::Mutex::default(),
+            recorder: Arc::new(Recorder::new(subprocesses)),
         });
+        // Before the first claim: what this host has must not be started anew.
+        process.forget_old_records().await?;
+        process.recover().await?;
         Ok(Arc::new(House {
             engine,
             process,
@@ -323,6 +337,7 @@ impl House {
             until(Box::pin(heart::beat_for_ever(self.clone()))),
             until(Box::pin(self.clone().resolve_for_ever())),
             until(Box::pin(house.keep_house_for_ever())),
+            until(Box::pin(self.clone().recover_for_ever())),
             until(Box::pin(async move { ear.listen().await })),
         ]
     }
@@ -341,6 +356,15 @@ impl House {
                     tracing::warn!(%error, "could not fold requirements, trying again");
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
+            }
+        }
+    }
+
+    async fn recover_for_ever(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(self.process.recorder.settings.poll).await;
+            if let Err(error) = self.process.recover().await {
+                tracing::warn!(%error, "could not look after subprocesses, trying again later");
             }
         }
     }
@@ -388,7 +412,9 @@ impl House {
     }
 
     async fn is_idle(&self) -> Result<bool, DbError> {
-        if !self.flights().is_empty() {
+        let returning =
+            |pool| self.process.is_returning(pool, true) || self.process.is_returning(pool, false);
+        if !self.flights().is_empty() || self.process.desks.keys().any(|pool| returning(pool)) {
             return Ok(false);
         }
         let busy = self

@@ -12,5 +12,8 @@ mod leases;
 mod outcomes;
 mod plans;
 mod requirements;
+#[allow(dead_code, reason = "made for another binary as well")]
+mod scanner;
 mod steering;
+mod subprocesses;
 mod workers;
