@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     drill::{DEAD_AFTER, Drill, ONCE, act, claim, finish, once, quick, until},
     scanner::{
-        GRACE, Lies, Scanners, adopt, alive, finish_scan, gone, home, kill, lies, on, output,
+        GRACE, Lies, Scanners, adopt, alive, finish_scan, home, kill, lies, on, output,
         still_running, take_back, tell,
     },
 };
@@ -76,6 +76,16 @@ impl Orphan {
                 .is_empty()
         );
         assert!(!self.scanner.1.directory().exists());
+    }
+
+    /// Nobody wants the scanner: its host ends it, and clears it when all of it is gone.
+    async fn is_ended(&self, db: &db::Db, hand: &Hand) {
+        until(db, "it is ended and cleared", || async {
+            assert!(hand.recover().await.unwrap().is_empty());
+            !self.scanner.1.directory().exists()
+        })
+        .await;
+        assert!(!alive(self.scanner.0));
     }
 
     /// Nothing usable was left: the record is cleared and anybody may run the unit.
@@ -279,10 +289,7 @@ both! {
         assert_eq!(states, ["unwanted", "watched"]);
         // The old host comes back: it ends what nobody waits for, and takes nothing.
         let hand = orphan.back(home()).await;
-        assert!(hand.recover().await.unwrap().is_empty());
-        gone(&db, orphan.scanner.0).await;
-        assert!(hand.recover().await.unwrap().is_empty());
-        assert!(!orphan.scanner.1.directory().exists());
+        orphan.is_ended(&db, &hand).await;
         assert_eq!(drill.engine.subprocesses(None).await.unwrap().len(), 1);
         finish_scan(&db, &fresh, 0).await;
         let ended = adopt(&drill.hand.run(&held), &orphan.scanners).await.unwrap();
@@ -328,9 +335,7 @@ both! {
         let error = adopt(&hand.run(&held), &orphan.scanners).await.unwrap_err();
         assert!(error.to_string().contains("ran longer than"), "{error}");
         assert!(finish(&hand, held, Err(error)).await);
-        hand.recover().await.unwrap();
-        gone(&db, orphan.scanner.0).await;
-        hand.recover().await.unwrap();
+        orphan.is_ended(&db, &hand).await;
         assert!(orphan.drill.engine.subprocesses(None).await.unwrap().is_empty());
         assert_eq!(orphan.drill.unit("test/once:tree").await.unit.strikes, 1);
     }
@@ -339,11 +344,7 @@ both! {
         let orphan = Orphan::new(&db).await;
         orphan.drill.engine.cancel(&Selection::default(), false).await.unwrap();
         let hand = orphan.back(home()).await;
-        for _ in 0..2 {
-            assert!(hand.recover().await.unwrap().is_empty());
-        }
-        gone(&db, orphan.scanner.0).await;
-        hand.recover().await.unwrap();
+        orphan.is_ended(&db, &hand).await;
         assert!(orphan.drill.engine.subprocesses(None).await.unwrap().is_empty());
     }
 
