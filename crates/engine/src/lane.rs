@@ -384,6 +384,7 @@ async fn supervise(
         clock: house.engine.clock.clone(),
         cancel: cancel.clone(),
         lease_lost: lost.clone(),
+        upstreams: house.engine.upstreams().clone(),
     };
     let mut running: BoxFuture<'static, _> =
         Box::pin(async move { AssertUnwindSafe(handler.run(&run)).catch_unwind().await });

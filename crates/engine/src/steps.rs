@@ -144,6 +144,7 @@ impl Hand {
             clock: self.engine.clock.clone(),
             cancel: CancellationToken::new(),
             lease_lost: CancellationToken::new(),
+            upstreams: self.engine.upstreams().clone(),
         }
     }
 

@@ -19,7 +19,7 @@ use db::DbError;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Count, Engine, Handler, Kind, Pool, UnitId, heart,
+    Count, Engine, Handler, Kind, Pool, Probe, UnitId, heart,
     lane::Lane,
     lease::Introduction,
     turn::{Desk, Process, SharedProcess},
@@ -77,6 +77,7 @@ pub struct Worker {
     pools: BTreeMap<String, Pool>,
     timing: Timing,
     release: String,
+    probe: Option<Arc<dyn Probe>>,
 }
 
 impl std::fmt::Debug for Worker {
@@ -104,6 +105,7 @@ impl Worker {
             pools: BTreeMap::new(),
             timing: Timing::default(),
             release: env!("CARGO_PKG_VERSION").to_owned(),
+            probe: None,
         }
     }
 
@@ -134,6 +136,13 @@ impl Worker {
     /// The release that shows in the list of workers.
     pub fn release(mut self, release: impl Into<String>) -> Self {
         self.release = release.into();
+        self
+    }
+
+    /// How to find out whether a failing upstream works again. Without one, the
+    /// first unit that is due for it is let through alone.
+    pub fn probe(mut self, probe: Arc<dyn Probe>) -> Self {
+        self.probe = Some(probe);
         self
     }
 
@@ -201,6 +210,7 @@ impl Worker {
             mut pools,
             timing,
             release,
+            probe: _,
         } = self;
         for (kind, _) in kinds.values() {
             pools
