@@ -49,3 +49,14 @@ impl Default for Config {
         }
     }
 }
+
+impl Config {
+    /// With this upstream, instead of the one of the same name if there is one:
+    /// a GitHub with other limits, a service that only one test needs.
+    pub fn with(mut self, upstream: impl Upstream + 'static) -> Self {
+        self.upstreams
+            .retain(|present| present.name() != upstream.name());
+        self.upstreams.push(Arc::new(upstream));
+        self
+    }
+}

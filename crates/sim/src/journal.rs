@@ -7,6 +7,7 @@ use std::{
 
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::sync::Notify;
 
 /// So many requests are kept word for word; the counters know of all.
 const KEPT: usize = 200_000;
@@ -69,7 +70,14 @@ pub struct Counts {
 
 /// The request log. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Journal(Arc<Mutex<Inner>>);
+pub struct Journal(Arc<Book>);
+
+#[derive(Debug, Default)]
+struct Book {
+    inner: Mutex<Inner>,
+    /// Told of everything that is written down.
+    written: Notify,
+}
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -106,6 +114,21 @@ impl Journal {
     /// The figures of all that were asked.
     pub fn all_counts(&self) -> BTreeMap<String, Counts> {
         self.inner().counts.clone()
+    }
+
+    /// Waits until the journal is as `done` wants it. Looks again whenever
+    /// something was written down, so nobody needs to sleep.
+    pub async fn until(&self, done: impl Fn(&Self) -> bool) {
+        loop {
+            // Interest is registered before the look: no entry is missed between.
+            let written = self.0.written.notified();
+            let mut written = std::pin::pin!(written);
+            written.as_mut().enable();
+            if done(self) {
+                return;
+            }
+            written.await;
+        }
     }
 
     /// Forgets what was, but not what is on its way.
@@ -158,6 +181,7 @@ impl Journal {
             inner.kept.pop_front();
         }
         drop(inner);
+        self.0.written.notify_waiters();
         Flight {
             journal: self.clone(),
             number,
@@ -167,7 +191,7 @@ impl Journal {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -207,6 +231,8 @@ impl Flight {
             request.status = Some(status);
             request.limit = limit;
         }
+        drop(inner);
+        self.journal.0.written.notify_waiters();
     }
 }
 
@@ -219,6 +245,8 @@ impl Drop for Flight {
         if let Some(counts) = inner.counts.get_mut(&self.key.0) {
             counts.in_flight -= 1;
         }
+        drop(inner);
+        self.journal.0.written.notify_waiters();
     }
 }
 

@@ -26,6 +26,7 @@ mod config;
 mod control;
 mod dice;
 mod faults;
+pub mod git_server;
 mod journal;
 mod server;
 mod trees;

@@ -22,7 +22,7 @@ pub trait Upstream: Send + Sync + std::fmt::Debug {
     fn name(&self) -> &str;
 
     /// Where its API begins below the host: `/api/v3`.
-    fn base_path(&self) -> &str {
+    fn base_path(&self) -> &'static str {
         ""
     }
 

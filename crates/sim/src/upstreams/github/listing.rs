@@ -139,7 +139,7 @@ pub(super) async fn everything(
             .iter()
             .map(|found| shape::brief(forge, found, &desk.site));
         let answer = tagged(&headers, &Value::Array(items.collect()));
-        onward(&desk, "/repositories", next.flatten(), answer)
+        onward(&desk, "/repositories", query, next.flatten(), answer)
     })
 }
 
@@ -163,7 +163,7 @@ pub(super) async fn organisations(
         let items = after.iter().take(page.size);
         let items = items.map(|owner| shape::actor(owner, &desk.site));
         let answer = tagged(&headers, &Value::Array(items.collect()));
-        onward(&desk, "/organizations", next, answer)
+        onward(&desk, "/organizations", query, next, answer)
     })
 }
 
@@ -174,9 +174,15 @@ fn since(query: &Parameters) -> u64 {
         .unwrap_or(0)
 }
 
-fn onward(desk: &Desk, path: &str, next: Option<u64>, answer: Response) -> Response {
+fn onward(
+    desk: &Desk,
+    path: &str,
+    mut query: Parameters,
+    next: Option<u64>,
+    answer: Response,
+) -> Response {
     let Some(next) = next else { return answer };
-    let query = Parameters::from([("since".to_owned(), next.to_string())]);
+    query.insert("since".to_owned(), next.to_string());
     let url = address(&format!("{}{path}", desk.site.base_url), &query);
     with(answer, header::LINK, &format!("<{url}>; rel=\"next\""))
 }

@@ -74,7 +74,7 @@ impl Upstream for GitHub {
         &self.host
     }
 
-    fn base_path(&self) -> &str {
+    fn base_path(&self) -> &'static str {
         self.base_path
     }
 

@@ -188,7 +188,7 @@ impl Asked<'_> {
             ("x-per-page", page.size.to_string()),
             (
                 "x-next-page",
-                neighbour(page.number < last, page.number + 1),
+                neighbour(page.number < last, page.number.saturating_add(1)),
             ),
             ("x-prev-page", neighbour(page.number > 1, page.number - 1)),
         ];
