@@ -59,7 +59,7 @@ pub(crate) fn builder() -> ClientBuilder {
     Client::builder()
         .no_proxy()
         .pool_max_idle_per_host(0)
-        .timeout(Duration::from_secs(60))
+        .timeout(Duration::from_mins(1))
 }
 
 pub(crate) async fn get(server: &Server, upstream: &str, path: &str) -> Response {

@@ -46,7 +46,7 @@ async fn a_storm_lasts_for_its_window_of_world_time() {
         // Others are not concerned.
         let other = get(&server, "codeberg.org", "/version").await;
         assert_eq!(other.status(), 200);
-        server.clock().advance(Duration::from_secs(3600));
+        server.clock().advance(Duration::from_hours(1));
     }
     assert_eq!(server.journal().counts(HOST).faults["status"], 2);
 }

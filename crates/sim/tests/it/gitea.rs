@@ -45,7 +45,7 @@ async fn a_renamed_repository_leads_on_by_a_bare_path() {
 async fn search_by_owner_sees_what_was_updated_last() {
     let server = world_of(40).await;
     let found = server.world().public_repositories(HOST, ORGANISATION)[5].clone();
-    server.clock().advance(std::time::Duration::from_secs(60));
+    server.clock().advance(std::time::Duration::from_mins(1));
     let archive = Change::Archive {
         repository: found.path(),
     };

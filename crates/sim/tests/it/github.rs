@@ -127,12 +127,12 @@ async fn an_organisation_of_2500_is_listed_completely_in_25_pages() {
 async fn a_push_and_an_archiving_come_first_in_their_orders() {
     let server = world_of(150).await;
     let all = server.world().public_repositories(HOST, ORGANISATION);
-    server.clock().advance(std::time::Duration::from_secs(60));
+    server.clock().advance(std::time::Duration::from_mins(1));
     let push = Change::Push {
         repository: all[3].path(),
     };
     server.world().apply(HOST, &push).unwrap();
-    server.clock().advance(std::time::Duration::from_secs(60));
+    server.clock().advance(std::time::Duration::from_mins(1));
     let archive = Change::Archive {
         repository: all[4].path(),
     };

@@ -40,7 +40,7 @@ async fn each_token_has_its_own_budget_which_returns_with_the_hour() {
     assert_eq!(counts.tokens["first"], 6);
     assert_eq!(counts.tokens["second"], 4);
 
-    server.clock().advance(Duration::from_secs(3600));
+    server.clock().advance(Duration::from_hours(1));
     let answer = get_as(&server, HOST, "/orgs/meadow", Some("secret-1")).await;
     assert_eq!(answer.status(), 200);
 }
@@ -81,7 +81,7 @@ async fn searches_have_a_budget_of_their_own() {
     assert_eq!(header(&first, "x-ratelimit-resource"), Some("search"));
     assert_eq!(get(&server, HOST, search).await.status(), 403);
     assert_eq!(get(&server, HOST, "/orgs/meadow").await.status(), 200);
-    server.clock().advance(Duration::from_secs(60));
+    server.clock().advance(Duration::from_mins(1));
     assert_eq!(get(&server, HOST, search).await.status(), 200);
 }
 
@@ -150,7 +150,7 @@ async fn too_many_at_once_are_refused() {
         .journal()
         .until(|journal| journal.counts(HOST).in_flight == 0)
         .await;
-    server.clock().advance(Duration::from_secs(60));
+    server.clock().advance(Duration::from_mins(1));
     let answer = get_as(&server, HOST, "/orgs/meadow", Some("secret-1")).await;
     assert_eq!(answer.status(), 200);
 }

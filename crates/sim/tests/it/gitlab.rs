@@ -130,7 +130,7 @@ async fn long_lists_withhold_their_length_and_end_offsets_but_not_keysets() {
 async fn the_list_of_all_projects_can_be_narrowed_to_recent_activity() {
     let server = world_of(50).await;
     let all = server.world().public_repositories(HOST, ORGANISATION);
-    server.clock().advance(Duration::from_secs(3600));
+    server.clock().advance(Duration::from_hours(1));
     let push = Change::Push {
         repository: all[7].path(),
     };

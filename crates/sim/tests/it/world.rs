@@ -97,9 +97,9 @@ fn scheduled_changes_happen_at_their_time() {
     world.schedule(noon + SignedDuration::from_hours(1), HOST, delete);
     world.schedule(noon, HOST, push);
     assert!(world.repository(HOST, &path).unwrap().pushed_at < noon);
-    assert!(world.clock().advance(Duration::from_secs(12 * 3600 + 600)));
+    assert!(world.clock().advance(Duration::from_mins(12 * 60 + 10)));
     assert_eq!(world.repository(HOST, &path).unwrap().pushed_at, noon);
-    assert!(world.clock().advance(Duration::from_secs(3600)));
+    assert!(world.clock().advance(Duration::from_hours(1)));
     assert_eq!(world.repository(HOST, &path), None);
 }
 
