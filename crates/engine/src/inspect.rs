@@ -337,7 +337,7 @@ impl Engine {
     }
 
     /// All upstreams that were ever asked.
-    pub async fn upstreams(&self) -> Result<Vec<UpstreamView>, DbError> {
+    pub async fn upstream_views(&self) -> Result<Vec<UpstreamView>, DbError> {
         let now = self.clock.now();
         let rows = self
             .db

@@ -390,6 +390,7 @@ async fn supervise(
         lease_lost: lost.clone(),
         recorder: house.process.recorder.clone(),
         allowed: kind.max_run,
+        upstreams: house.engine.upstreams().clone(),
     };
     let mut running: BoxFuture<'static, _> =
         Box::pin(async move { AssertUnwindSafe(handler.run(&run)).catch_unwind().await });

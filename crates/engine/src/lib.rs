@@ -39,6 +39,7 @@ pub use process::{
 };
 pub use run::{Ending, Handler, Run};
 pub use schema::PART;
+pub use upstream::{Announced, Grant, Probe, UpstreamPolicy, Upstreams};
 pub use why::Why;
 pub use words::{NOBODY, Rank, State, UnitId, UnknownState};
 pub use worker::{Idle, Timing, Worker};
@@ -54,12 +55,17 @@ use db::{Clock, Db};
 pub struct Engine {
     pub(crate) db: Db,
     pub(crate) clock: Clock,
+    upstreams: Upstreams,
 }
 
 impl Engine {
     /// An engine on a database that has the engine's [`PART`] of the schema.
     pub fn new(db: Db, clock: Clock) -> Self {
-        Self { db, clock }
+        Self {
+            upstreams: Upstreams::new(db.clone(), clock.clone()),
+            db,
+            clock,
+        }
     }
 
     /// The database.
@@ -70,5 +76,10 @@ impl Engine {
     /// The clock.
     pub fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// The breakers and budgets of remote services.
+    pub fn upstreams(&self) -> &Upstreams {
+        &self.upstreams
     }
 }

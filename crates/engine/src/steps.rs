@@ -148,6 +148,7 @@ impl Hand {
             lease_lost: CancellationToken::new(),
             recorder: self.process.recorder.clone(),
             allowed: self.process.kinds[held.kind()].max_run,
+            upstreams: self.engine.upstreams().clone(),
         }
     }
 

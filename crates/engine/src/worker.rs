@@ -19,7 +19,7 @@ use db::DbError;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Count, Engine, Handler, Kind, Pool, Subprocesses, UnitId, heart,
+    Count, Engine, Handler, Kind, Pool, Probe, Subprocesses, UnitId, heart,
     lane::Lane,
     lease::Introduction,
     process::Recorder,
@@ -79,6 +79,7 @@ pub struct Worker {
     timing: Timing,
     subprocesses: Subprocesses,
     release: String,
+    probe: Option<Arc<dyn Probe>>,
 }
 
 impl std::fmt::Debug for Worker {
@@ -107,6 +108,7 @@ impl Worker {
             timing: Timing::default(),
             subprocesses: Subprocesses::default(),
             release: env!("CARGO_PKG_VERSION").to_owned(),
+            probe: None,
         }
     }
 
@@ -143,6 +145,13 @@ impl Worker {
     /// The release that shows in the list of workers.
     pub fn release(mut self, release: impl Into<String>) -> Self {
         self.release = release.into();
+        self
+    }
+
+    /// How to find out whether a failing upstream works again. Without one, the
+    /// first unit that is due for it is let through alone.
+    pub fn probe(mut self, probe: Arc<dyn Probe>) -> Self {
+        self.probe = Some(probe);
         self
     }
 
@@ -211,6 +220,7 @@ impl Worker {
             timing,
             subprocesses,
             release,
+            probe: _,
         } = self;
         for (kind, _) in kinds.values() {
             pools

@@ -52,7 +52,7 @@ impl Row for UpstreamView {
 pub(crate) async fn run(session: &Session, command: UpstreamCommand) -> Result<Exit> {
     let engine = session.engine().await?;
     match command {
-        UpstreamCommand::List(_) => session.printer.rows(&engine.upstreams().await?)?,
+        UpstreamCommand::List(_) => session.printer.rows(&engine.upstream_views().await?)?,
         UpstreamCommand::Reset(args) => {
             for name in &args.upstreams {
                 if !engine.reset_upstream(name).await? {

@@ -96,7 +96,7 @@ pub(crate) async fn page(State(web): State<Web>) -> Result<Response, Problem> {
 /// What keeps work from being done and a person should know.
 async fn abnormal(web: &Web) -> Result<Vec<String>, Problem> {
     let mut lines = Vec::new();
-    for upstream in web.engine.upstreams().await.map_err(Problem::database)? {
+    for upstream in web.engine.upstream_views().await.map_err(Problem::database)? {
         if upstream.breaker != "closed" {
             lines.push(format!("{} is {}", upstream.upstream, upstream.breaker));
         }
