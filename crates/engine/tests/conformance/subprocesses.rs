@@ -115,6 +115,16 @@ impl Orphan {
     }
 }
 
+/// The pid of the one subprocess, as soon as it is written down.
+async fn recorded(engine: &Engine) -> u32 {
+    let pid = || async { engine.subprocesses(None).await.unwrap()[0].pid };
+    until(engine.db(), "its pid is recorded", || async {
+        pid().await.is_some()
+    })
+    .await;
+    pid().await.unwrap().try_into().unwrap()
+}
+
 both! {
     const PARTS: &[db::Part] = &[engine::PART];
 
@@ -126,11 +136,11 @@ both! {
         let run = drill.hand.run(&held);
         let scan = tokio::spawn({ let spec = scanners.spec(); async move { run.spawn_or_adopt(spec).await } });
         scanners.started(&db, 1).await;
+        let pid = recorded(&drill.engine).await;
         let seen = drill.engine.subprocesses(Some(held.id())).await.unwrap().remove(0);
         assert_eq!((seen.unit, seen.attempt, seen.name.as_str()), (held.id(), 1, "scanner"));
         assert_eq!((seen.machine.as_str(), seen.host.as_str()), ("home", "home.example.org"));
-        let pid = seen.pid.map(|pid| u32::try_from(pid).unwrap());
-        assert!(alive(pid.unwrap()));
+        assert!(alive(pid));
         assert_eq!((seen.state, seen.since), ("watched", drill.now()));
         tell(&scanners.places()[0], "MIT", 0).await;
         assert_eq!(output(scan.await.unwrap().unwrap()), ("MIT".into(), false));
@@ -368,7 +378,7 @@ both! {
         let stop = CancellationToken::new();
         let running = tokio::spawn(worker().run(stop.clone()));
         scanners.started(&db, 1).await;
-        let pid = u32::try_from(engine.subprocesses(None).await.unwrap()[0].pid.unwrap()).unwrap();
+        let pid = recorded(&engine).await;
         stop.cancel();
         running.await.unwrap().unwrap();
         assert!(alive(pid));
