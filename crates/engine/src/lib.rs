@@ -28,8 +28,8 @@ mod worker;
 pub use control::{Changed, Selection};
 pub use enqueue::{Enqueue, EnqueueError, Enqueued, MOST_ROWS, Mode, enqueue_in};
 pub use inspect::{
-    Count, PoolView, RequirementView, RunView, UnitDetail, UnitFilter, UnitView, UpstreamView,
-    WorkerView,
+    BudgetView, Count, PoolView, RequirementView, RunView, UnitDetail, UnitFilter, UnitView,
+    UpstreamView, WorkerView,
 };
 pub use kind::{Kind, Pool};
 pub use outcome::{BoxError, Outcome, Requirement, RunError};

@@ -13,6 +13,12 @@ pub const PART: Part = Part {
             serves: 1,
         },
         Migration {
+            number: 2,
+            name: "upstreams",
+            sql: include_str!("../migrations/0002_upstreams.sql"),
+            serves: 1,
+        },
+        Migration {
             number: 3,
             name: "processes",
             sql: include_str!("../migrations/0003_processes.sql"),

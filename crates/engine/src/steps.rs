@@ -11,7 +11,7 @@ use db::{DbError, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Ending, Engine, Kind, Run, RunError, Subprocesses, UnitId,
+    Ending, Engine, Kind, Probe, Run, RunError, Subprocesses, UnitId, Upstreams,
     claim::Claimed,
     finish::Closing,
     lease::{Observer, Strays},
@@ -92,7 +92,9 @@ impl Hand {
                 name: introduction.name,
                 kinds: kinds.iter().map(|kind| (kind.name, kind.clone())).collect(),
                 desks,
-                notebook: tokio::sync::Mutex::default(),
+                // What a process remembers dies with it.
+                upstreams: Upstreams::new(engine.db.clone(), engine.clock.clone()),
+                prober: None,
                 recorder: Arc::new(Recorder::new(Subprocesses::default())),
             },
             observer: Observer::default(),
@@ -104,6 +106,28 @@ impl Hand {
     /// Row of this process.
     pub fn worker(&self) -> i64 {
         self.process.worker()
+    }
+
+    /// Probes with requests instead of letting a unit through.
+    #[must_use]
+    pub fn with_probe(mut self) -> Self {
+        self.process.prober = Some(tokio::sync::Notify::new());
+        self
+    }
+
+    /// What this process knows of upstreams.
+    pub fn upstreams(&self) -> &Upstreams {
+        &self.process.upstreams
+    }
+
+    /// Probes what is to be probed; returns how many were probed here.
+    pub async fn probe(&self, probe: &Arc<dyn Probe>) -> Result<usize, DbError> {
+        self.process.upstreams.probe_all(self.worker(), probe).await
+    }
+
+    /// Gives back what was leased of budgets and not used within its lease.
+    pub async fn give_back_expired(&self) {
+        self.process.upstreams.give_back_expired().await;
     }
 
     /// Ends runs and claims up to `want` more, as one turn of a lane. Returns
@@ -146,9 +170,9 @@ impl Hand {
             clock: self.engine.clock.clone(),
             cancel: CancellationToken::new(),
             lease_lost: CancellationToken::new(),
+            upstreams: self.process.upstreams.clone(),
             recorder: self.process.recorder.clone(),
             allowed: self.process.kinds[held.kind()].max_run,
-            upstreams: self.engine.upstreams().clone(),
         }
     }
 
@@ -192,6 +216,11 @@ impl Hand {
             .filter(|unit| held.get(&unit.id()) != Some(&unit.attempt()))
             .map(Held::id)
             .collect();
+        for unit in holds {
+            if held.get(&unit.id()) != Some(&unit.attempt()) {
+                self.process.upstreams.forget_trial(unit.unit.attempt());
+            }
+        }
         let twice = self
             .strays
             .seen_twice(held, |id| holds.iter().any(|unit| unit.id() == id));

@@ -83,6 +83,22 @@ pub enum Why {
         /// The last thing that went wrong.
         error: Option<String>,
     },
+    /// Its upstream wants silence.
+    UpstreamHeld {
+        /// The upstream.
+        upstream: String,
+        /// Until then.
+        until: Timestamp,
+        /// What it said.
+        why: String,
+    },
+    /// Its upstream allows no more for now, with any token.
+    BudgetSpent {
+        /// The upstream.
+        upstream: String,
+        /// Until then.
+        until: Timestamp,
+    },
     /// Somebody paused its upstream.
     UpstreamPaused {
         /// The upstream.
@@ -231,25 +247,35 @@ impl Engine {
         let Some(name) = &unit.upstream else {
             return Ok(());
         };
-        let row = self
-            .db
-            .fetch_optional(sql!("SELECT * FROM upstream WHERE name = $1", name))
-            .await?;
-        let Some(row) = row else {
+        let upstream = inspect::upstream_view(self, name).await?;
+        let Some(upstream) = upstream else {
             return Ok(());
         };
-        if row.get::<Option<Timestamp>>("paused_at")?.is_some() {
+        if upstream.paused_at.is_some() {
             reasons.push(Why::UpstreamPaused {
                 upstream: name.clone(),
-                why: row.get("paused_why")?,
+                why: upstream.paused_why,
             });
         }
-        let until: Option<Timestamp> = row.get("open_until")?;
-        if let Some(until) = until.filter(|until| *until > self.clock.now()) {
+        // Also when the pause is over: then it waits for the probe.
+        if let Some(until) = upstream.open_until {
             reasons.push(Why::BreakerOpen {
                 upstream: name.clone(),
                 until,
-                error: row.get("last_error")?,
+                error: upstream.last_error,
+            });
+        }
+        if let Some(until) = upstream.held_until {
+            reasons.push(Why::UpstreamHeld {
+                upstream: name.clone(),
+                until,
+                why: upstream.held_why.unwrap_or_default(),
+            });
+        }
+        if let Some(until) = upstream.spent_until {
+            reasons.push(Why::BudgetSpent {
+                upstream: name.clone(),
+                until,
             });
         }
         Ok(())

@@ -12,6 +12,8 @@
 //! | `POST /__sim/faults` | adds a [`Rule`](crate::Rule), or an array of them |
 //! | `DELETE /__sim/faults` | removes `?id=NUMBER`, or all |
 //! | `POST /__sim/change` | `{"forge", "at"?, "change": "rename", …}`, see [`Change`] |
+//! | `POST /__sim/tokens` | gives a [`Token`] out: `{"upstream", "name", "secret", "limit"?, …}` |
+//! | `DELETE /__sim/tokens` | revokes `?upstream=&name=` |
 //! | `GET /__sim/world?forge=` | every repository of a forge, as it truly is |
 //!
 //! These requests are neither recorded nor struck by faults.
@@ -33,7 +35,7 @@ use crate::{
     faults::Rule,
     journal::{Counts, Request},
     server::Shared,
-    world::{Change, Repository},
+    world::{Change, Repository, Token},
 };
 
 /// The first part of these paths. No upstream has such a name.
@@ -52,6 +54,7 @@ pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
             get(rules).post(add_rules).delete(remove_rules),
         )
         .route("/__sim/change", post(change))
+        .route("/__sim/tokens", post(give_token).delete(revoke_token))
         .route("/__sim/world", get(truth))
         .with_state(Arc::clone(shared))
 }
@@ -182,6 +185,24 @@ async fn change(State(shared): World, Json(event): Json<Event>) -> Response {
         }
     }
     StatusCode::NO_CONTENT.into_response()
+}
+
+async fn give_token(State(shared): World, Json(token): Json<Token>) -> StatusCode {
+    shared.world.add_token(token);
+    StatusCode::NO_CONTENT
+}
+
+#[derive(Deserialize)]
+struct WhichToken {
+    upstream: String,
+    name: String,
+}
+
+async fn revoke_token(State(shared): World, Query(which): Query<WhichToken>) -> StatusCode {
+    match shared.world.revoke_token(&which.upstream, &which.name) {
+        Ok(()) => StatusCode::NO_CONTENT,
+        Err(_) => StatusCode::NOT_FOUND,
+    }
 }
 
 #[derive(Deserialize)]

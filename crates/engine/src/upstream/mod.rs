@@ -1,19 +1,40 @@
 //! What is known of the remote services, shared by all processes.
+//!
+//! Two things stand between a unit and its upstream. The **breaker**
+//! ([`breaker`]) says whether the service works at all: requests note how they
+//! fared, ten failures in a row open it, one probe ([`probe`]) closes it. The
+//! **budget** ([`budget`]) says how much may be asked, per token: it is leased
+//! in slices, so that most requests cost no statement.
+//!
+//! Both are rows, so all processes agree. What one process remembers
+//! ([`memory`]) only saves statements: it may be lost at any time. A view of
+//! the rows ([`view`]) is believed for a fifth of a second, or until somebody
+//! signals.
+//!
+//! Units of an upstream that must not be asked are not even claimed
+//! ([`admission`]); [`Upstreams::take`] holds back those that run already.
 
-mod notebook;
+pub(crate) mod admission;
+mod breaker;
+mod budget;
+mod ledger;
+mod memory;
+mod pace;
 mod policy;
-mod probe;
+pub(crate) mod probe;
+mod take;
+mod view;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use db::{Clock, Db, DbError, Timestamp};
 
-pub(crate) use notebook::{Notebook, blocked, last_successes};
+pub(crate) use breaker::last_successes;
+pub(crate) use ledger::Ledger;
+use memory::Memory;
 pub use policy::UpstreamPolicy;
 pub use probe::Probe;
+pub(crate) use view::{Hold, hold, ledger};
 
 /// How the remote services fare and what they allow. Shared by all parts of a
 /// process and cheap to clone; [`crate::Engine::upstreams`] and
@@ -29,7 +50,13 @@ pub struct Upstreams {
 struct Shared {
     db: Db,
     clock: Clock,
-    policies: Mutex<HashMap<String, UpstreamPolicy>>,
+    /// Tells the slices of this process from those of others.
+    holder: String,
+    memory: Mutex<Memory>,
+    /// One writer of failures at a time: what gathers meanwhile is one write.
+    noting: tokio::sync::Mutex<()>,
+    /// One lease at a time: the others then live on its slice.
+    leasing: tokio::sync::Mutex<()>,
 }
 
 /// Whether a request may be sent.
@@ -67,7 +94,10 @@ impl Upstreams {
             shared: Arc::new(Shared {
                 db,
                 clock,
-                policies: Mutex::default(),
+                holder: random_name(),
+                memory: Mutex::default(),
+                noting: tokio::sync::Mutex::default(),
+                leasing: tokio::sync::Mutex::default(),
             }),
             interactive: false,
         }
@@ -75,11 +105,12 @@ impl Upstreams {
 
     /// Sets the policy of one upstream in this process.
     pub fn set_policy(&self, upstream: &str, policy: UpstreamPolicy) {
-        self.shared
-            .policies
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(upstream.to_owned(), policy);
+        let mut memory = self.memory();
+        memory.policies.insert(upstream.to_owned(), policy);
+    }
+
+    pub(crate) fn policy(&self, upstream: &str) -> UpstreamPolicy {
+        self.memory().policy(upstream)
     }
 
     /// The same, with the right to draw on the reserve: for requests that a
@@ -95,38 +126,76 @@ impl Upstreams {
 
     /// One request was answered in a way that shows that the service works; a
     /// plain "not found" does. Best effort: logs its own errors, writes seldom.
-    #[expect(clippy::unused_async, reason = "skeleton")]
     pub async fn succeeded(&self, upstream: &str) {
-        tracing::trace!(upstream, "answered");
+        if upstream.is_empty() {
+            return;
+        }
+        self.memory().spoke(upstream, self.shared.clock.now());
+        self.note_success(upstream).await;
     }
 
     /// One request failed in a way that is the service's fault and may pass: a
     /// server error, a reset, a timeout, a wall. Best effort.
-    #[expect(clippy::unused_async, reason = "skeleton")]
     pub async fn failed(&self, upstream: &str, why: &str) {
-        tracing::trace!(upstream, why, "failed");
+        if upstream.is_empty() {
+            return;
+        }
+        self.memory().spoke(upstream, self.shared.clock.now());
+        self.note_failure(upstream, why).await;
     }
 
     /// May a request be sent now, and with which token? `tokens` are names,
     /// never secrets; none means anonymous, with one budget for the upstream.
-    #[expect(clippy::unused_async, reason = "skeleton")]
     pub async fn take(&self, upstream: &str, tokens: &[String]) -> Result<Grant, DbError> {
-        tracing::trace!(upstream, self.interactive, now = %self.shared.clock.now(), db = ?self.shared.db, "asked");
-        Ok(Grant::Go {
-            token: (!tokens.is_empty()).then_some(0),
-        })
+        self.take_one(upstream, tokens).await
     }
 
-    /// What the service said of a budget in its answer.
-    #[expect(clippy::unused_async, reason = "skeleton")]
+    /// What the service said of a budget in its answer. Best effort.
     pub async fn announce(&self, upstream: &str, token: Option<&str>, said: Announced) {
-        tracing::trace!(upstream, token, ?said, "announced");
+        let token = token.unwrap_or_default();
+        if let Err(error) = self.hear(upstream, token, &said).await {
+            tracing::warn!(upstream, %error, "could not write down what is left of a budget");
+        }
     }
 
     /// The service asked for silence until then (Retry-After, a secondary
-    /// limit): for one token, or for all.
-    #[expect(clippy::unused_async, reason = "skeleton")]
+    /// limit): for one token, or for all. Best effort.
     pub async fn hold(&self, upstream: &str, token: Option<&str>, until: Timestamp, why: &str) {
-        tracing::trace!(upstream, token, %until, why, "held");
+        let held = self.hold_until(upstream, token, until, why).await;
+        if let Err(error) = held {
+            tracing::warn!(upstream, %error, "could not write down that a service wants silence");
+        }
     }
+
+    /// Gives back what was leased and not used. Called at shutdown; until then
+    /// [`crate::Worker`] gives back what was not used within its lease.
+    pub async fn give_back(&self) {
+        self.return_slices(true).await;
+    }
+
+    /// Gives back what was not used within its lease.
+    pub(crate) async fn give_back_expired(&self) {
+        self.return_slices(false).await;
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.shared
+            .memory
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Enough to tell processes apart, on any number of hosts.
+fn random_name() -> String {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    // The keys of a new hasher are random.
+    let number = std::hash::RandomState::new().build_hasher().finish();
+    format!("{number:016x}")
+}
+
+/// How much wall time passes in `real` time; they differ in the simulated world.
+fn wall(clock: &Clock, real: std::time::Duration) -> std::time::Duration {
+    let second = std::time::Duration::from_secs(1);
+    real.mul_f64(second.as_secs_f64() / clock.real(second).as_secs_f64().max(1e-9))
 }

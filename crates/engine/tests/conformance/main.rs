@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod breakers;
+mod budgets;
 mod claiming;
 mod drill;
 mod enqueueing;

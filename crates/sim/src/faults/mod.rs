@@ -210,7 +210,7 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// A plan of one rule for a start.
+    /// A plan of these rules.
     pub fn of(rules: impl IntoIterator<Item = Rule>) -> Result<Self, PlanError> {
         let plan = Self::default();
         for rule in rules {

@@ -87,9 +87,9 @@ pub(super) async fn ask(
         ("GIT_PROTOCOL", "git-protocol"),
     ] {
         let value = asked.headers.get(name).and_then(|it| it.to_str().ok());
-        if let Some(value) = value.filter(|_| {
-            variable != "GIT_PROTOCOL" || allowed.speaks == Speaks::Newest
-        }) {
+        if let Some(value) =
+            value.filter(|_| variable != "GIT_PROTOCOL" || allowed.speaks == Speaks::Newest)
+        {
             command.env(variable, value);
         }
     }
@@ -124,10 +124,8 @@ fn read(output: &[u8]) -> io::Result<Answered> {
                 .and_then(|code| StatusCode::from_u16(code).ok())
                 .unwrap_or(status);
         } else if name != "Content-Length"
-            && let (Ok(name), Ok(value)) = (
-                HeaderName::try_from(name),
-                HeaderValue::from_str(value),
-            )
+            && let (Ok(name), Ok(value)) =
+                (HeaderName::try_from(name), HeaderValue::from_str(value))
         {
             headers.insert(name, value);
         }

@@ -264,7 +264,10 @@ fn stage_of(target: &str, body: &[u8]) -> Stage {
         Stage::Advertisement
     } else if !path.ends_with("/git-upload-pack") {
         Stage::File
-    } else if body.get(4..).is_some_and(|it| it.starts_with(b"command=ls-refs")) {
+    } else if body
+        .get(4..)
+        .is_some_and(|it| it.starts_with(b"command=ls-refs"))
+    {
         Stage::Refs
     } else {
         Stage::Pack

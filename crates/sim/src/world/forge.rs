@@ -48,7 +48,7 @@ impl Forge {
     }
 
     /// Every repository that ever was, by id.
-    pub fn repositories(&self) -> impl Iterator<Item = &Repository> {
+    pub fn repositories(&self) -> impl DoubleEndedIterator<Item = &Repository> {
         self.repositories.values()
     }
 

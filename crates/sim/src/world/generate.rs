@@ -105,8 +105,8 @@ fn inhabitant(forge: &mut Forge, dice: &mut Dice, index: usize) {
         _ => {}
     }
     if dice.below(12) == 0 {
-        let parents = forge.repositories().filter(|found| found.is_public());
-        repository.fork_of = parents.last().map(|found| found.id);
+        let parent = forge.repositories().rfind(|found| found.is_public());
+        repository.fork_of = parent.map(|found| found.id);
     }
     forge.insert(repository);
 }

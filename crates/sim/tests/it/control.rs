@@ -129,6 +129,23 @@ async fn the_world_is_changed_now_or_later_and_read_as_it_is() {
 }
 
 #[tokio::test]
+async fn tokens_are_given_out_and_revoked() {
+    let server = world_of(5).await;
+    let remote = Remote::of(&server);
+    let ask = async |secret| get_as(&server, HOST, "/orgs/meadow", Some(secret)).await;
+    let anyone = ask("unheard-of").await;
+    assert_eq!(anyone.status(), 200);
+    let token = json!({ "upstream": HOST, "name": "one", "secret": "good", "limit": 1 });
+    assert_eq!(remote.post("/tokens", &token).await.status(), 204);
+    assert_eq!(ask("unheard-of").await.status(), 401);
+    assert_eq!(ask("good").await.status(), 200);
+    assert_eq!(ask("good").await.status(), 403);
+    let revoke = "/tokens?upstream=github.com&name=one";
+    assert_eq!(remote.delete(revoke).await, 204);
+    assert_eq!(ask("good").await.status(), 401);
+}
+
+#[tokio::test]
 async fn upstreams_tell_where_they_are_and_strangers_are_not_there() {
     let server = world_of(5).await;
     let upstreams = Remote::of(&server).get("/upstreams").await;

@@ -112,6 +112,21 @@ async fn a_truncated_body_ends_in_order_but_too_early() {
     assert!(answer.bytes().await.is_err());
 }
 
+#[tokio::test]
+async fn half_of_a_large_body_is_half_of_it() {
+    let server = world_of(120).await;
+    for fault in [Fault::Truncated, Fault::ResetInBody] {
+        server.plan().clear();
+        let rule = Rule::on("github.com", fault).path("per_page=100");
+        server.plan().add(rule).unwrap();
+        let path = "/github.com/orgs/meadow/repos?per_page=100";
+        let (bytes, _) = raw(&server, path).await;
+        let (head, body) = parts(&bytes);
+        assert!(promised(&head) > 100_000, "{head}");
+        assert_eq!(body.len(), promised(&head) / 2);
+    }
+}
+
 fn promised(head: &str) -> usize {
     let line = head
         .lines()
