@@ -4,6 +4,9 @@
 //! |---|---|
 //! | [`repositories`] | the catalogue: add, find, list, rename, archive, remove |
 //! | [`groups`] | named sets of repositories |
+//! | [`group_sources`] | the owners on forges that groups keep up with |
+//! | [`forge_hosts`] | what hosts run, where their name does not tell |
+//! | [`metadata`] | what forges say of repositories, and every change of it |
 //! | [`contributors`] | people and their addresses |
 //! | [`observed`] | evidence and manifests as sources report them, with their history |
 //! | [`drill`] | what drills write, to be counted |
@@ -20,8 +23,11 @@
 
 pub mod contributors;
 pub mod drill;
+pub mod forge_hosts;
+pub mod group_sources;
 pub mod groups;
 pub mod http_cache;
+pub mod metadata;
 pub mod observed;
 pub mod repositories;
 mod schema;

@@ -36,5 +36,11 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0005_http_cache.sql"),
             serves: 1,
         },
+        Migration {
+            number: 6,
+            name: "forges",
+            sql: include_str!("../migrations/0006_forges.sql"),
+            serves: 1,
+        },
     ],
 };
