@@ -363,3 +363,52 @@ async fn what_the_dead_left_is_cleared_and_what_the_living_use_is_not() {
             .all(|one| one.stage != Stage::File)
     );
 }
+
+#[tokio::test]
+async fn old_honest_faults_are_forgiven_and_trees_that_lie_are_not() {
+    let world = World::new(1).await;
+    let write = |kind: &str, bytes: &[u8]| {
+        let file = world.directory.path().join("object");
+        std::fs::write(&file, bytes).unwrap();
+        let said = std::process::Command::new("git")
+            .args(["hash-object", "--literally", "-w", "-t", kind])
+            .arg(&file)
+            .current_dir(world.served())
+            .output()
+            .unwrap();
+        assert!(said.status.success());
+        String::from_utf8(said.stdout).unwrap().trim().to_owned()
+    };
+    let blob = write("blob", b"text");
+    let id: Vec<u8> = (0..20)
+        .map(|n| u8::from_str_radix(&blob[2 * n..2 * n + 2], 16).unwrap())
+        .collect();
+    let entry = |mode: &str, name: &str| [format!("{mode} {name}\0").as_bytes(), &id].concat();
+    let commit = |tree: &str, who: &str| {
+        let text = format!("tree {tree}\nauthor {who}\ncommitter {who}\n\nold\n");
+        write("commit", text.as_bytes())
+    };
+    let odd_mode = write("tree", &entry("0100664", "a"));
+    let old = commit(&odd_mode, "A <a@example.org> 1 +051800");
+    let twice = write(
+        "tree",
+        &[entry("100644", "a"), entry("100644", "a")].concat(),
+    );
+    let lying = commit(&twice, "A <a@example.org> 1 +0000");
+    let remote = world.remote().await;
+    let fetched = remote
+        .fetch(&[Want::Id(old)], Contents::Whole)
+        .await
+        .unwrap();
+    let tree = fetched
+        .local()
+        .tree(fetched.commit().unwrap(), |_| true)
+        .await;
+    assert_eq!(tree.unwrap().len(), 1);
+    drop(fetched);
+    let error = remote
+        .fetch(&[Want::Id(lying)], Contents::Whole)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, RemoteError::Damaged { .. }), "{error}");
+}

@@ -10,7 +10,7 @@ mod fetching;
 mod figures;
 mod safety;
 
-use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, fmt::Write as _, path::PathBuf, time::Duration};
 
 use collect::git::remote::{Protocol, Remote, Remotes, Settings, Token};
 use made::{Made, git};
@@ -123,7 +123,7 @@ fn contents(n: usize) -> Vec<u8> {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
-        text.push_str(&format!("{:016x}\n", state ^ (state >> 29)));
+        let _ = writeln!(text, "{:016x}", state ^ (state >> 29));
     }
     text.into_bytes()
 }

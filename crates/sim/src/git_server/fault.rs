@@ -1,6 +1,6 @@
 //! What goes wrong between a git server and its client.
 
-use std::{convert::Infallible, io, sync::Arc};
+use std::{convert::Infallible, fmt::Write as _, io, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
@@ -98,7 +98,13 @@ impl Fault {
             Self::Cut { after } => {
                 let after = after.min(body.len());
                 let start = stream::iter([Ok(body.slice(..after))]);
-                let end = stream::once(async { Err(io::Error::from(io::ErrorKind::BrokenPipe)) });
+                let end = stream::once(async {
+                    // What came before must be on its way first.
+                    for _ in 0..8 {
+                        tokio::task::yield_now().await;
+                    }
+                    Err(io::Error::from(io::ErrorKind::BrokenPipe))
+                });
                 (status, headers, Body::from_stream(start.chain(end))).into_response()
             }
             Self::Hang { after } => {
@@ -158,14 +164,12 @@ fn endless(target: &str) -> Response {
     } else {
         "application/x-git-upload-pack-result"
     };
-    let lines = stream::iter(0_u64..).map(move |block| {
-        let mut text = String::new();
-        for line in 0..1000 {
-            let line = format!("{:040x} refs/tags/v{:012}\n", line + 1, block * 1000 + line);
-            text.push_str(&format!("{:04x}{line}", line.len() + 4));
-        }
-        Ok::<_, Infallible>(Bytes::from(text))
-    });
+    let mut block = String::new();
+    for n in 1..=1000 {
+        let line = format!("{n:040x} refs/tags/v{n:012}\n");
+        let _ = write!(block, "{:04x}{line}", line.len() + 4);
+    }
+    let lines = stream::repeat(Bytes::from(block)).map(Ok::<_, Infallible>);
     let start = stream::iter([Ok(Bytes::from_static(start.as_bytes()))]);
     let kind = [(header::CONTENT_TYPE, kind)];
     (kind, Body::from_stream(start.chain(lines))).into_response()

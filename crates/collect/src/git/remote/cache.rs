@@ -5,6 +5,7 @@
 //! work in progress (lock files of git, half-written packs) was left by somebody dead, and goes.
 
 use std::{
+    fmt::Write as _,
     fs::{self, DirBuilder, File, Permissions},
     io,
     os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
@@ -109,7 +110,7 @@ impl Cache {
     ) -> Result<Slot, RemoteError> {
         let mut name = String::new();
         for byte in &Sha256::digest(place.as_str().as_bytes())[..16] {
-            name.push_str(&format!("{byte:02x}"));
+            let _ = write!(name, "{byte:02x}");
         }
         let shape_name = match shape {
             Shape::Blobless => "blobless",

@@ -11,6 +11,9 @@ use super::{
 /// The most characters shown of what git said.
 const MAX_MESSAGE: usize = 300;
 
+/// What curl takes of headers, by its own limit; it calls more "out of memory".
+const MAX_HEADERS: u64 = 300 << 10;
+
 /// What the process said, or why that cannot be had.
 pub(super) fn heard<T>(
     ran: Ran<T>,
@@ -68,7 +71,7 @@ fn by_status(last: &Exchange, place: &Place, settings: &Settings) -> Option<Remo
         }
         429 => RemoteError::Limited { url, retry },
         403 if retry.is_some() => RemoteError::Limited { url, retry },
-        status @ (402 | 403 | 407 | 451) => RemoteError::Forbidden { url, status },
+        status @ 400..=499 => RemoteError::Forbidden { url, status },
         status @ 500..=599 => RemoteError::ServerFailed { url, status, retry },
         300..=399 => RemoteError::Moved {
             url,
@@ -121,6 +124,12 @@ fn by_complaint(
         unsupported(Refused::Depth)
     } else if says(&["remote error: filter", "filtering not", "filter-spec"]) {
         unsupported(Refused::Filters)
+    } else if says(&["Too large response headers", "curl 27", "': Out of memory"]) {
+        RemoteError::TooMuch {
+            url,
+            what: "headers",
+            limit: MAX_HEADERS,
+        }
     } else if says(&["Out of memory", "memory exhausted"]) {
         RemoteError::TooMuch {
             url,
@@ -160,6 +169,7 @@ fn by_complaint(
         "did not send all necessary objects",
         "bad pack",
         "unexpected end of file",
+        "still expected",
         "truncated",
         "unable to access",
     ]) {

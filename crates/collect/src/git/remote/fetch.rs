@@ -1,5 +1,7 @@
 //! Fetching commits with their trees, and their blobs or not.
 
+use std::fmt::Write as _;
+
 use super::{
     Refused, Remote, RemoteError,
     address::Place,
@@ -86,18 +88,18 @@ impl Question {
     /// What to ask after this was refused.
     fn after(self, refused: Refused) -> Option<Self> {
         match (refused, self) {
-            (_, Self::Everything) | (Refused::Depth, Self::Deep) => None,
             (Refused::Filters, Self::Blobless) => Some(Self::Shallow),
-            (Refused::Filters, _) => None,
-            (Refused::Depth, _) => Some(Self::Deep),
-            (Refused::Ids, _) => Some(Self::Everything),
+            (Refused::Depth, Self::Blobless | Self::Shallow) => Some(Self::Deep),
+            (Refused::Ids, Self::Blobless | Self::Shallow | Self::Deep) => Some(Self::Everything),
+            _ => None,
         }
     }
 }
 
 impl Remote {
     /// Fetches, all in one question where the server allows it. Every want must be there: one that
-    /// is not makes the whole answer [`RemoteError::NoRef`].
+    /// is not makes the whole answer [`RemoteError::NoRef`]. Whoever still holds an earlier answer of
+    /// the same repository waits for itself, and gets [`RemoteError::Busy`] at the time limit.
     pub async fn fetch(&self, wants: &[Want], contents: Contents) -> Result<Fetched, RemoteError> {
         if let Some(wrong) = wants.iter().find(|want| !want.is_sound()) {
             return Err(RemoteError::NoRef {
@@ -180,7 +182,7 @@ impl Remote {
         }
         for want in wants {
             if question != Question::Everything || !matches!(want, Want::Id(_)) {
-                lines.push_str(&format!("+{}:{}\n", want.name(), want.kept_as()));
+                let _ = writeln!(lines, "+{}:{}", want.name(), want.kept_as());
             }
         }
         self.fetch_lines(place, slot, Some(question), lines).await

@@ -19,7 +19,7 @@ use super::{
 };
 
 /// What a git that only lists needs beside what it lists.
-const MEMORY: u64 = 384 << 20;
+const MEMORY: u64 = 256 << 20;
 
 /// The refs of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
