@@ -15,6 +15,7 @@ use super::{
     exchange::Arrived,
     headers,
     judge::{Verdict, judge},
+    limits,
     reply::Response,
     text,
     unknown::{Class, Unknown},
@@ -30,6 +31,8 @@ pub(super) struct Note {
     pub(super) waited: Duration,
     pub(super) sent: u32,
     pub(super) token: Option<String>,
+    /// Redirects have led to another host.
+    pub(super) elsewhere: bool,
 }
 
 /// A question that is being asked.
@@ -42,6 +45,13 @@ pub(super) struct Asking<'a> {
     pub(super) note: &'a mut Note,
     /// A probe has the breaker's leave, and the breaker keeps its own account of it.
     pub(super) probing: bool,
+}
+
+/// What is known of an answer, and with which token it was had.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) validators: Validators,
+    pub(super) token: Option<usize>,
 }
 
 pub(super) type Asked<T> = Result<T, Box<Unknown>>;
@@ -63,25 +73,34 @@ impl Asking<'_> {
         let _slot = self.upstream.slot().await;
         self.note.waited += waiting.elapsed();
 
-        let granted = self.grant(None).await?;
+        let mut granted = self.grant().await?;
         let key = cache::key(self.upstream, self.ask, granted.token);
-        let known = match &key {
-            Some(key) => self.http.cache.validators(key).await,
-            None => None,
-        };
-        let mut arrived = self.exchange(&url, &granted, known.as_ref()).await?;
+        let known = self.known(key.as_deref(), &granted).await;
+        let mut arrived = self.exchange(&url, &mut granted, known.as_ref()).await?;
         if arrived.status == 304
             && let (Some(key), Some(known)) = (&key, &known)
+            && known.token == granted.token
         {
-            if let Some(response) = self.as_before(key, known).await {
+            if let Some(response) = self.as_before(key, &known.validators).await {
                 return Ok(Some(response));
             }
             // The kept answer went in between: "not modified" alone is no answer.
             self.http.cache.forget(key).await;
-            self.grant(Some(&granted)).await?;
-            arrived = self.exchange(&url, &granted, None).await?;
+            granted = self.grant().await?;
+            arrived = self.exchange(&url, &mut granted, None).await?;
         }
+        // A redirect or a lost connection may have changed the token on the way, and with it the
+        // place to keep the answer.
+        let key = cache::key(self.upstream, self.ask, granted.token);
         self.conclude(arrived, &granted, key.as_deref()).await
+    }
+
+    async fn known(&self, key: Option<&str>, granted: &Granted) -> Option<Known> {
+        let validators = self.http.cache.validators(key?).await?;
+        Some(Known {
+            validators,
+            token: granted.token,
+        })
     }
 
     /// The kept answer, after the service said that it still holds.
@@ -140,7 +159,15 @@ impl Asking<'_> {
             Err((class, what)) => {
                 let mut unknown = self.unknown(class, &what);
                 unknown.status = Some(status);
-                self.time_to_return(&mut unknown, &heard, granted).await;
+                if self.probing {
+                    // Its only reader wants to know whether anybody is there.
+                } else if self.upstream.owns(&url) {
+                    self.time_to_return(&mut unknown, &heard, granted).await;
+                } else if matches!(class, Class::Limited | Class::Pending) {
+                    // Whoever it was that a redirect led to: our budgets are not theirs.
+                    let later = self.http.clock.now().plus(limits::UNTOLD);
+                    unknown.retry_at = Some(later);
+                }
                 Err(unknown)
             }
         }

@@ -1,6 +1,6 @@
 //! Leave to ask, and what the answers say about it: the shared budgets and breakers.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use engine::Grant;
 use reqwest::header::HeaderMap;
@@ -28,36 +28,35 @@ pub(super) struct Granted {
 }
 
 impl Asking<'_> {
-    /// Leave to send a request: the first time with any token, then again with the same.
-    pub(super) async fn grant(&mut self, again: Option<&Granted>) -> Asked<Granted> {
+    /// Leave to send a request, each time with whichever token has something left.
+    pub(super) async fn grant(&mut self) -> Asked<Granted> {
         if self.probing {
             let token = (!self.upstream.settings.tokens.is_empty()).then_some(0);
             return Ok(Granted { token, name: None });
         }
-        let names = match again {
-            None => self.upstream.token_names(self.ask.budget),
-            Some(granted) => granted.name.clone().into_iter().collect(),
-        };
+        let names = self.upstream.token_names();
         let waiting = Instant::now();
-        let taken = self.wait_for_budget(&names).await?;
+        let token = self.wait_for_budget(&names).await?;
         self.upstream.pace(&self.http.clock).await;
         self.note.waited += waiting.elapsed();
-        if let Some(granted) = again {
-            return Ok(granted.clone());
+        let name = token.and_then(|index| names.get(index).cloned());
+        self.note.token.clone_from(&name);
+        Ok(Granted { token, name })
+    }
+
+    /// The shared books that this question is entered in. A budget of its own has books of its
+    /// own, so that a spent one does not stop those who ask for something else.
+    fn books(&self) -> Cow<'_, str> {
+        match self.ask.budget {
+            None => Cow::Borrowed(&self.upstream.name),
+            Some(budget) => Cow::Owned(format!("{}/{budget}", self.upstream.name)),
         }
-        let granted = Granted {
-            // The budget of somebody anonymous has a name, but no token.
-            token: taken.filter(|index| *index < self.upstream.settings.tokens.len()),
-            name: taken.and_then(|index| names.get(index).cloned()),
-        };
-        self.note.token.clone_from(&granted.name);
-        Ok(granted)
     }
 
     async fn wait_for_budget(&mut self, names: &[String]) -> Asked<Option<usize>> {
         let mut patience = PATIENCE;
         loop {
-            match self.upstreams.take(&self.upstream.name, names).await {
+            match self.upstreams.take(&self.books(), names).await {
                 Ok(Grant::Go { token }) => return Ok(token),
                 Ok(Grant::NotBefore { at, why }) => {
                     let wait = at
@@ -90,7 +89,7 @@ impl Asking<'_> {
         {
             let token = granted.name.as_deref();
             self.upstreams
-                .announce(&self.upstream.name, token, said.clone())
+                .announce(&self.books(), token, said.clone())
                 .await;
         }
         heard
@@ -117,7 +116,12 @@ impl Asking<'_> {
                     .max(now.plus(Duration::from_secs(1)));
                 unknown.retry_at = Some(until);
                 let why = unknown.to_string();
-                self.upstreams.hold(upstream, token, until, &why).await;
+                let books = self.books();
+                self.upstreams.hold(&books, token, until, &why).await;
+                // A secondary limit is about the token, whatever it was used for.
+                if spent.is_none() && *books != **upstream {
+                    self.upstreams.hold(upstream, token, until, &why).await;
+                }
             }
             Class::Transient | Class::Pending => {
                 unknown.retry_at = heard.retry_after;
@@ -145,6 +149,8 @@ impl Asking<'_> {
         let served = match reply {
             Ok(_) => true,
             Err(unknown) => match unknown.class {
+                // Where a redirect led to somebody else, the fault is not this one's.
+                Class::Transient | Class::Wall | Class::Undecodable if self.note.elsewhere => false,
                 Class::Transient | Class::Wall | Class::Undecodable => {
                     self.upstreams.failed(name, &unknown.to_string()).await;
                     false

@@ -9,13 +9,12 @@ use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION,
     RANGE,
 };
-use store::http_cache::Validators;
 use tokio::time::{sleep, timeout};
 use url::Url;
 
 use super::{
     ask::Method,
-    asking::{Asked, Asking},
+    asking::{Asked, Asking, Known},
     body::{self, Body},
     budget::Granted,
     failure, headers,
@@ -45,8 +44,8 @@ impl Asking<'_> {
     pub(super) async fn exchange(
         &mut self,
         url: &Url,
-        granted: &Granted,
-        known: Option<&Validators>,
+        granted: &mut Granted,
+        known: Option<&Known>,
     ) -> Asked<Arrived> {
         let limit = self.upstream.limits().total;
         let followed = timeout(limit, self.follow(url, granted, known)).await;
@@ -59,8 +58,8 @@ impl Asking<'_> {
     async fn follow(
         &mut self,
         start: &Url,
-        granted: &Granted,
-        known: Option<&Validators>,
+        granted: &mut Granted,
+        known: Option<&Known>,
     ) -> Asked<Arrived> {
         let mut url = start.clone();
         let mut hops = 0;
@@ -73,6 +72,7 @@ impl Asking<'_> {
                 };
                 return Err(self.unknown(Class::Address, &what));
             }
+            self.note.elsewhere = !self.upstream.owns(&url);
             let response = self.send(&url, granted, known).await?;
             let status = response.status().as_u16();
             self.note.status = Some(status);
@@ -88,7 +88,7 @@ impl Asking<'_> {
                 hops += 1;
                 url = self.next_hop(&url, response.headers(), hops)?;
                 if self.upstream.owns(&url) {
-                    self.grant(Some(granted)).await?;
+                    *granted = self.grant().await?;
                 }
                 continue;
             }
@@ -109,8 +109,8 @@ impl Asking<'_> {
     async fn send(
         &mut self,
         url: &Url,
-        granted: &Granted,
-        known: Option<&Validators>,
+        granted: &mut Granted,
+        known: Option<&Known>,
     ) -> Asked<reqwest::Response> {
         let idle = self.upstream.limits().idle;
         let mut retries = self.upstream.settings.retries.min(MOST_RETRIES);
@@ -133,7 +133,7 @@ impl Asking<'_> {
             sleep(rest.mul_f64(0.5 + jitter())).await;
             rest *= 4;
             if self.upstream.owns(url) {
-                self.grant(Some(granted)).await?;
+                *granted = self.grant().await?;
             }
         }
     }
@@ -142,7 +142,7 @@ impl Asking<'_> {
         &self,
         url: &Url,
         granted: &Granted,
-        known: Option<&Validators>,
+        known: Option<&Known>,
     ) -> reqwest::RequestBuilder {
         let client = if self.upstream.may_be_private(url) {
             &self.http.any_address
@@ -175,14 +175,16 @@ impl Asking<'_> {
                 request = request.header(name.clone(), value.clone());
             }
         }
-        // Validators belong to the address that gave them, not to the redirects before it.
-        if let Some(known) = known
-            && self.upstream.path_of(url).as_ref() == Some(&known.path)
+        // Validators belong to the address that gave them, not to the redirects before it, and to
+        // the token that it was asked with.
+        if let Some(Known { validators, token }) = known
+            && *token == granted.token
+            && self.upstream.path_of(url).as_ref() == Some(&validators.path)
         {
-            if let Some(etag) = &known.etag {
+            if let Some(etag) = &validators.etag {
                 request = request.header(IF_NONE_MATCH, etag);
             }
-            if let Some(date) = &known.last_modified {
+            if let Some(date) = &validators.last_modified {
                 request = request.header(IF_MODIFIED_SINCE, date);
             }
         }

@@ -101,7 +101,9 @@ pub(super) fn near(body: &[u8], line: usize, column: usize) -> String {
         .take(line.saturating_sub(1))
         .map(<[u8]>::len)
         .sum::<usize>();
-    let at = (start + column.saturating_sub(1)).min(body.len());
+    let at = start
+        .saturating_add(column.saturating_sub(1))
+        .min(body.len());
     let from = at.saturating_sub(20);
     text::quote(&body[from..(at + 20).min(body.len())])
 }
@@ -159,4 +161,39 @@ fn quoted(status: u16, page: bool, body: &[u8]) -> String {
         None => text::quote(body),
     };
     format!("{}: {said}", shown(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn any_answer_is_judged(
+            status in 100_u16..1000,
+            body in proptest::collection::vec(any::<u8>(), 0..300),
+            kind in "[ -~]{0,30}",
+            expect in 0..3,
+        ) {
+            let expect = [Expect::Json, Expect::Data, Expect::Any][expect as usize];
+            let ask = Ask::get("forge", "/a").expect(expect);
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, kind.parse().unwrap());
+            if let Err((_, what)) = judge(&ask, status, &headers, &Heard::default(), &body) {
+                prop_assert!(what.chars().count() < 300);
+                prop_assert!(!what.chars().any(char::is_control));
+            }
+        }
+
+        #[test]
+        fn a_place_is_quoted_wherever_it_is(
+            body in any::<Vec<u8>>(),
+            line in any::<usize>(),
+            column in any::<usize>(),
+        ) {
+            prop_assert!(near(&body, line, column).chars().count() < 500);
+        }
+    }
 }

@@ -158,23 +158,12 @@ impl Upstream {
     }
 
     /// The names of the tokens, as the shared budgets know them.
-    pub(super) fn token_names(&self, budget: Option<&str>) -> Vec<String> {
-        match budget {
-            None => self
-                .settings
-                .tokens
-                .iter()
-                .map(|token| token.name.clone())
-                .collect(),
-            // A budget of its own is a token of its own to whoever counts.
-            Some(budget) if self.settings.tokens.is_empty() => vec![format!("anonymous/{budget}")],
-            Some(budget) => self
-                .settings
-                .tokens
-                .iter()
-                .map(|token| format!("{}/{budget}", token.name))
-                .collect(),
-        }
+    pub(super) fn token_names(&self) -> Vec<String> {
+        self.settings
+            .tokens
+            .iter()
+            .map(|token| token.name.clone())
+            .collect()
     }
 
     /// Tells apart what was kept for different tokens; the secret cannot be had from it.

@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
 mod bodies;
+mod budgets;
 mod cache;
 mod limits;
 mod manners;
 mod redirects;
+mod runs;
 mod secrets;
 mod server;
 mod statuses;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use collect::http::{
     Ask, Class, Http, Limits, Reply, Response, Session, Settings, Token, UpstreamSettings,
 };
-use db::{Clock, Part, Timestamp, testing::TestDb};
+use db::{Clock, FakeClock, Part, Timestamp, testing::TestDb};
 use engine::Upstreams;
 
 use crate::server::Server;
@@ -18,6 +18,7 @@ pub(crate) const SECRET: &str = "ghp_S3cretOfTheForge0123456789";
 pub(crate) struct World {
     pub(crate) db: TestDb,
     pub(crate) clock: Clock,
+    pub(crate) hand: FakeClock,
     pub(crate) http: Http,
     pub(crate) session: Session,
 }
@@ -54,7 +55,7 @@ impl World {
 
     pub(crate) async fn with(forge: UpstreamSettings) -> Self {
         let db = TestDb::memory(PARTS).await;
-        let (clock, _) = Clock::fake(start());
+        let (clock, hand) = Clock::fake(start());
         let mut settings = Settings::new("https://gleaner.example/contact");
         settings.version = "1.2.3".into();
         settings.upstreams.insert("forge".into(), forge);
@@ -64,6 +65,7 @@ impl World {
         Self {
             db,
             clock,
+            hand,
             http,
             session,
         }
