@@ -20,10 +20,11 @@ pub(super) fn heard<T>(
     place: &Place,
     settings: &Settings,
 ) -> Result<(T, Vec<Exchange>), RemoteError> {
-    // Statuses first: a page with 200 can look like a repository without refs.
-    if let Some(error) = ran
-        .exchanges
-        .last()
+    // Servers of files answer 404 to many a guess on the way to a good end.
+    let ended_well = ran.said.is_ok() && ran.status.success();
+    let last = ran.exchanges.last().filter(|_| !ended_well);
+    // Statuses come before words, and a page with 200 can look like a repository without refs.
+    if let Some(error) = last
         .and_then(|last| by_status(last, place, settings))
         .or_else(|| wall(&ran.exchanges, place))
     {
