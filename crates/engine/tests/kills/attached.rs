@@ -44,7 +44,7 @@ async fn says_something(directory: &Path) {
     assert_eq!(said.unwrap().unwrap().unwrap(), "alive\n");
 }
 
-/// The parent: a thread that ends at once has the child started.
+/// The parent: a thread that ends as soon as the child is there has it started.
 fn be_parent(attachment: fn(&'static str) -> Attachment) {
     let Some(directory) = word("DIRECTORY") else {
         return;
@@ -55,7 +55,15 @@ fn be_parent(attachment: fn(&'static str) -> Attachment) {
         .unwrap();
     let handle = runtime.handle().clone();
     let family = family(attachment("sh"), directory.as_ref());
-    let asker = std::thread::spawn(move || handle.block_on(family.spawn()).unwrap());
+    let noted = Path::new(&directory).join("child");
+    let asker = std::thread::spawn(move || {
+        handle.block_on(async {
+            let child = family.spawn().await.unwrap();
+            // Only a child that has asked for the signal is in danger when we end.
+            pid_in(&noted).await;
+            child
+        })
+    });
     let child = asker.join().unwrap();
     std::fs::write(Path::new(&directory).join("ready"), "1").unwrap();
     stay();
