@@ -17,7 +17,7 @@ CREATE TABLE budget_slice (
     upstream {text} NOT NULL,
     token {text} NOT NULL,
     holder {text} NOT NULL,             -- a process
-    requests {int} NOT NULL,            -- at most so many of its requests the service has not counted
+    requests {int} NOT NULL,            -- at most so many the service has yet to count; 0: void
     expires_at {time} NOT NULL,         -- lost after this
     PRIMARY KEY (upstream, token, holder)
 ){strict};

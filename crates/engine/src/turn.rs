@@ -528,8 +528,8 @@ impl Process {
             if name.is_empty() {
                 continue;
             }
-            if let Some(failed) = self.upstreams.trial_of(name, closing.unit.attempt()) {
-                self.end_trial(closing, failed).await;
+            if let Some(trial) = self.upstreams.trial_of(name, closing.unit.attempt()) {
+                self.end_trial(closing, trial.failed).await;
             } else if self.upstreams.spoke_since(name, closing.started_at) {
                 // A request has said it: the end of its run is no second one.
             } else if let Err(RunError::Upstream(error)) = &closing.result {

@@ -141,7 +141,8 @@ impl Upstreams {
             .fetch_all(sql!(
                 "SELECT budget.*, (SELECT min(expires_at) FROM budget_slice
                     WHERE budget_slice.upstream = budget.upstream
-                      AND budget_slice.token = budget.token AND expires_at > $1) AS returns_at
+                      AND budget_slice.token = budget.token
+                      AND requests > 0 AND expires_at > $1) AS returns_at
                  FROM budget WHERE held_until > $1 OR reset_at > $2",
                 now,
                 now.minus(RESET_SLACK)

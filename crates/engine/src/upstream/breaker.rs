@@ -173,6 +173,10 @@ async fn fail(
     let mut breaker = lock(tx, upstream).await?;
     let opened = breaker.fail(pending.count, pending.first, now);
     store(tx, upstream, &breaker, &pending.why, now).await?;
+    if opened {
+        // So that nobody claims on an older look.
+        tx.wake();
+    }
     Ok(opened)
 }
 

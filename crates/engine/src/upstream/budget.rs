@@ -7,7 +7,7 @@ use db::{DbError, Statement, Timestamp, Tx, sql, transact};
 
 use super::{
     Announced, Upstreams,
-    ledger::{Abroad, Ledger, RESET_SLACK},
+    ledger::{Abroad, Ledger, RESET_SLACK, same_window},
     memory::Slice,
     view::{self, Hold},
     wall,
@@ -18,17 +18,15 @@ use super::{
 const LEASE: Duration = Duration::from_secs(30);
 /// After this others take a slice for lost. Twice the lease: the owner counts by
 /// its monotonic clock, the others by the wall's, which may be set.
-const LOST_AFTER: Duration = Duration::from_secs(60);
+const LOST_AFTER: Duration = Duration::from_mins(1);
 /// The longest silence that is believed. A service that says "next year" is
 /// asked again tomorrow, once.
 const LONGEST_HOLD: Duration = Duration::from_hours(24);
 
 /// What came of asking for a slice.
 pub(super) enum Leased {
-    /// There is one.
-    Slice,
-    /// None is needed.
-    Unlimited,
+    /// One request may be sent; what is left of the slice is in the purse.
+    Granted,
     /// The service wants silence.
     Held(Hold),
     /// There is nothing left.
@@ -39,23 +37,25 @@ pub(super) enum Leased {
 }
 
 impl Upstreams {
-    /// Leases a slice of one budget.
+    /// Leases a slice of one budget and spends the first request of it.
     pub(super) async fn lease(&self, upstream: &str, token: &str) -> Result<Leased, DbError> {
         let shared = &self.shared;
-        let (policy, left, sent) = {
+        let (policy, old, sent) = {
             let mut memory = self.memory();
             let policy = memory.policy(upstream);
             let monotonic = shared.clock.monotonic();
             let purse = memory.purse(upstream, token);
-            let left = purse.slice.take().map_or(0, |slice| slice.left);
-            (policy, left, purse.unanswered(monotonic))
+            let old = purse.slice.take();
+            (policy, old, purse.unanswered(monotonic))
         };
+        let left = old.as_ref().map_or(0, |slice| slice.left);
         let now = shared.clock.now();
-        let lost_at = now.plus(wall(&shared.clock, LOST_AFTER));
+        let lost_after = wall(&shared.clock, LOST_AFTER);
         let key = Key {
             upstream,
             token,
             holder: &shared.holder,
+            lost_after,
         };
         let interactive = self.interactive;
         let policy = &policy;
@@ -65,16 +65,16 @@ impl Upstreams {
                     insert(tx, key, &Ledger::default()).await?;
                 }
                 let Some(mut row) = lock(tx, key).await? else {
-                    return Ok((Leased::Unlimited, 0, None));
+                    return Ok((Leased::Granted, 0, None));
                 };
-                give(tx, key, &mut row.ledger, left, now).await?;
+                give(tx, key, &mut row.ledger, (left, sent), now).await?;
                 if let Some(held) = row.held.filter(|held| held.until > now) {
                     store(tx, key, &row.ledger).await?;
                     return Ok((Leased::Held(held), 0, None));
                 }
                 if row.ledger.remaining.is_none() {
                     let Some((quota, span)) = policy.budget else {
-                        return Ok((Leased::Unlimited, 0, None));
+                        return Ok((Leased::Granted, 0, None));
                     };
                     row.ledger = Ledger::configured(quota, span, now);
                 }
@@ -82,7 +82,7 @@ impl Upstreams {
                 store(tx, key, &row.ledger).await?;
                 if slice == 0 {
                     let reset_at = row.ledger.reset_at.unwrap_or(now).plus(RESET_SLACK);
-                    let returns_at = others(tx, key, now).await?.1;
+                    let returns_at = others(tx, key, now).await?.returns_at;
                     let until = returns_at.map_or(reset_at, |at| at.min(reset_at));
                     return Ok((Leased::Spent { until }, 0, None));
                 }
@@ -96,20 +96,32 @@ impl Upstreams {
                     &shared.holder,
                     // Those on their way are abroad as well.
                     slice + sent,
-                    lost_at
+                    now.plus(lost_after)
                 ))
                 .await?;
-                Ok((Leased::Slice, slice, row.ledger.reset_at))
+                Ok((Leased::Granted, slice, row.ledger.reset_at))
             });
-        let (leased, slice, reset_at) = leased?;
+        // Read after the commit: no view that was begun before it knows the slice.
+        let monotonic = shared.clock.monotonic();
+        let mut memory = self.memory();
+        let step = memory.step();
+        memory.views.remove(upstream);
+        let purse = memory.purse(upstream, token);
+        let (leased, slice, reset_at) = match leased {
+            Ok(leased) => leased,
+            Err(error) => {
+                purse.slice = old;
+                return Err(error);
+            }
+        };
+        if matches!(leased, Leased::Granted) {
+            purse.send(monotonic);
+        }
         if slice > 0 {
-            // Read after the commit: no view that was begun before it knows the slice.
-            let monotonic = shared.clock.monotonic();
-            let mut memory = self.memory();
-            memory.purse(upstream, token).slice = Some(Slice {
-                left: slice,
+            purse.slice = Some(Slice {
+                left: slice - 1,
                 reset_at: reset_at.unwrap_or(Timestamp::FAR_FUTURE),
-                leased: monotonic,
+                leased: step,
                 expires: monotonic + LEASE,
             });
         }
@@ -118,24 +130,27 @@ impl Upstreams {
 
     /// Gives back slices: all, or those whose lease has run out.
     pub(super) async fn return_slices(&self, all: bool) {
+        let _alone = self.shared.leasing.lock().await;
         let monotonic = self.shared.clock.monotonic();
         let mut back = Vec::new();
         for ((upstream, token), purse) in &mut self.memory().purses {
             let over = |slice: &mut Slice| all || slice.expires <= monotonic;
             if let Some(slice) = purse.slice.take_if(over) {
-                back.push((upstream.clone(), token.clone(), slice.left));
+                let sent = purse.unanswered(monotonic);
+                back.push((upstream.clone(), token.clone(), slice.left, sent));
             }
         }
-        for (upstream, token, left) in &back {
+        for (upstream, token, left, sent) in &back {
             let key = Key {
                 upstream,
                 token,
                 holder: &self.shared.holder,
+                lost_after: wall(&self.shared.clock, LOST_AFTER),
             };
             let now = self.shared.clock.now();
             let returned: Result<(), DbError> = transact!(self.shared.db, |tx| {
                 if let Some(mut row) = lock(tx, key).await? {
-                    give(tx, key, &mut row.ledger, *left, now).await?;
+                    give(tx, key, &mut row.ledger, (*left, *sent), now).await?;
                     store(tx, key, &row.ledger).await?;
                     if *left > 0 {
                         tx.wake();
@@ -161,11 +176,13 @@ impl Upstreams {
             let mut memory = self.memory();
             let purse = memory.purse(upstream, token);
             purse.sent.pop_front();
-            let lowest = match purse.lowest {
-                Some((window, lowest)) if window == said.reset_at => lowest.min(said.remaining),
-                _ => said.remaining,
+            let (window, lowest) = match purse.lowest {
+                Some((window, lowest)) if same_window(window, said.reset_at) => {
+                    (window, lowest.min(said.remaining))
+                }
+                _ => (said.reset_at, said.remaining),
             };
-            purse.lowest = Some((said.reset_at, lowest));
+            purse.lowest = Some((window, lowest));
             if let Some(slice) = &mut purse.slice {
                 slice.left = slice.left.min(said.remaining.max(0));
             }
@@ -173,6 +190,7 @@ impl Upstreams {
                 left: purse.slice.as_ref().map_or(0, |slice| slice.left),
                 sent: purse.unanswered(self.shared.clock.monotonic()),
                 others: 0,
+                alone: true,
                 lowest,
             }
         };
@@ -185,6 +203,7 @@ impl Upstreams {
             };
             let budget = view.budgets.get(token);
             abroad.others = budget.map_or(0, |budget| budget.others);
+            abroad.alone = budget.is_none_or(|budget| budget.alone);
             if budget.is_some_and(|budget| !budget.ledger.would_change(said, abroad, now)) {
                 return Ok(());
             }
@@ -193,6 +212,7 @@ impl Upstreams {
             upstream,
             token,
             holder: &self.shared.holder,
+            lost_after: wall(&self.shared.clock, LOST_AFTER),
         };
         let void = transact!(self.shared.db, |tx| write_down(tx, key, said, abroad, now)
             .await)?;
@@ -254,6 +274,7 @@ struct Key<'a> {
     upstream: &'a str,
     token: &'a str,
     holder: &'a str,
+    lost_after: Duration,
 }
 
 struct Locked {
@@ -312,23 +333,27 @@ async fn store(tx: &mut Tx, key: Key<'_>, ledger: &Ledger) -> Result<(), DbError
 }
 
 /// Ends our slice and gives back what is left of it, unless its window is over
-/// or the slice was declared void. Strikes out slices that are lost.
+/// or the slice was declared void. Its row stays for a while, with the requests
+/// that are on their way. Strikes out slices that are lost.
 async fn give(
     tx: &mut Tx,
     key: Key<'_>,
     ledger: &mut Ledger,
-    left: i64,
+    (left, sent): (i64, i64),
     now: Timestamp,
 ) -> Result<(), DbError> {
     if ledger.roll(now) {
-        return void(tx, key).await;
+        return void(tx, key, now).await;
     }
     let ours = tx
         .execute(sql!(
-            "DELETE FROM budget_slice WHERE upstream = $1 AND token = $2 AND holder = $3",
+            "UPDATE budget_slice SET requests = $4, expires_at = $5
+             WHERE upstream = $1 AND token = $2 AND holder = $3 AND requests > 0",
             key.upstream,
             key.token,
-            key.holder
+            key.holder,
+            sent,
+            now.plus(key.lost_after)
         ))
         .await?;
     if ours > 0 {
@@ -345,25 +370,33 @@ async fn give(
 }
 
 /// All slices of this budget are void.
-async fn void(tx: &mut Tx, key: Key<'_>) -> Result<(), DbError> {
+async fn void(tx: &mut Tx, key: Key<'_>, now: Timestamp) -> Result<(), DbError> {
     tx.execute(sql!(
-        "DELETE FROM budget_slice WHERE upstream = $1 AND token = $2",
+        "UPDATE budget_slice SET requests = 0, expires_at = $3
+         WHERE upstream = $1 AND token = $2",
         key.upstream,
-        key.token
+        key.token,
+        now.plus(key.lost_after)
     ))
     .await?;
     Ok(())
 }
 
-/// What others have leased, and when the first of them gives back or is lost.
-async fn others(
-    tx: &mut Tx,
-    key: Key<'_>,
-    now: Timestamp,
-) -> Result<(i64, Option<Timestamp>), DbError> {
+struct Others {
+    /// What they have leased.
+    requests: i64,
+    /// There is none.
+    none: bool,
+    /// When the first of them gives back or is lost.
+    returns_at: Option<Timestamp>,
+}
+
+/// The other processes that have leased from this budget within a minute.
+async fn others(tx: &mut Tx, key: Key<'_>, now: Timestamp) -> Result<Others, DbError> {
     let row = tx
         .fetch_one(sql!(
-            "SELECT CAST(COALESCE(sum(requests), 0) AS BIGINT) AS n, min(expires_at) AS first
+            "SELECT CAST(COALESCE(sum(requests), 0) AS BIGINT) AS requests, count(*) AS n,
+                min(CASE WHEN requests > 0 THEN expires_at END) AS first
              FROM budget_slice
              WHERE upstream = $1 AND token = $2 AND holder <> $3 AND expires_at > $4",
             key.upstream,
@@ -372,7 +405,11 @@ async fn others(
             now
         ))
         .await?;
-    Ok((row.get("n")?, row.get("first")?))
+    Ok(Others {
+        requests: row.get("requests")?,
+        none: row.get::<i64>("n")? == 0,
+        returns_at: row.get("first")?,
+    })
 }
 
 /// Writes down what the service said; true if all slices are void by it.
@@ -391,11 +428,16 @@ async fn write_down(
         // Nobody knew that there is a limit.
         tx.wake();
     }
-    let others = others(tx, key, now).await?.0;
-    let is_void = row.ledger.hear(said, Abroad { others, ..abroad }, now);
+    let others = others(tx, key, now).await?;
+    let abroad = Abroad {
+        others: others.requests,
+        alone: others.none,
+        ..abroad
+    };
+    let is_void = row.ledger.hear(said, abroad, now);
     store(tx, key, &row.ledger).await?;
     if is_void {
-        void(tx, key).await?;
+        void(tx, key, now).await?;
         tx.wake();
     }
     Ok(is_void)

@@ -9,7 +9,9 @@
 //! An answer of the service is held against that. If it has less than we
 //! thought, somebody else draws on the token: the row is lowered. If it has more
 //! than all slices and all requests on their way can explain, a process has died
-//! with a slice it did not use: the row is raised. So what a dead process had
+//! with a slice it did not use: the row is raised, once no other process has
+//! touched it for a minute (else the answer may be older than what another has
+//! sent since). So what a dead process had
 //! counts as sent until the service itself says otherwise, and nothing is ever
 //! sent beyond what was announced.
 
@@ -36,6 +38,10 @@ const USUAL_WINDOW: Duration = Duration::from_hours(1);
 /// otherwise never be asked again.
 const LONGEST_WINDOW: Duration = Duration::from_hours(31 * 24);
 
+pub(super) fn same_window(one: Timestamp, other: Timestamp) -> bool {
+    one.since(other).max(other.since(one)) <= SAME_WINDOW
+}
+
 /// One row of `budget`, as far as it counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ledger {
@@ -60,6 +66,9 @@ pub(super) struct Abroad {
     pub sent: i64,
     /// Leased by other processes.
     pub others: i64,
+    /// No other process has touched this budget within a minute, so that no
+    /// answer to one is older news than this one.
+    pub alone: bool,
     /// The lowest that the service said to us in this window.
     pub lowest: i64,
 }
@@ -162,7 +171,8 @@ impl Ledger {
             Some(_) if rolled => heard,
             // The service began a new window before we thought it would.
             Some(_) if moved && self.announced => sure,
-            Some(known) => known.min(most).max(sure),
+            Some(known) if abroad.alone || !self.announced => known.min(most).max(sure),
+            Some(known) => known.min(most),
             None => sure,
         });
         self.announced = true;
@@ -199,6 +209,7 @@ mod tests {
             left,
             sent,
             others,
+            alone: others == 0,
             lowest,
         }
     }

@@ -13,7 +13,7 @@ use super::{UpstreamPolicy, pace::Paced, view::View};
 use crate::finish::Attempt;
 
 /// No request is longer on its way than this: its answer came and said nothing.
-const ON_ITS_WAY: Duration = Duration::from_secs(60);
+const ON_ITS_WAY: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
@@ -32,6 +32,8 @@ pub(super) struct Memory {
     /// By upstream and token.
     pub purses: HashMap<(String, String), Purse>,
     pub paced: HashMap<String, Paced>,
+    /// Counts readings and leases, so that it is known which came first.
+    steps: u64,
 }
 
 /// Failures that are not written down yet.
@@ -44,7 +46,7 @@ pub(super) struct Pending {
 
 /// What decides whether an upstream works again.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trial {
+pub(crate) struct Trial {
     /// The run that is let through alone; none: a probe request.
     pub attempt: Option<Attempt>,
     /// A request has failed meanwhile: this is how.
@@ -68,8 +70,9 @@ pub(super) struct Slice {
     pub left: i64,
     /// The window it belongs to ends then.
     pub reset_at: Timestamp,
-    /// Monotonic: when it was leased, and when what is left goes back.
-    pub leased: Duration,
+    /// When it was leased, in the order of this process's steps.
+    pub leased: u64,
+    /// Monotonic: when what is left goes back.
     pub expires: Duration,
 }
 
@@ -93,6 +96,11 @@ impl Purse {
 impl Memory {
     pub(super) fn policy(&self, upstream: &str) -> UpstreamPolicy {
         self.policies.get(upstream).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn step(&mut self) -> u64 {
+        self.steps += 1;
+        self.steps
     }
 
     pub(super) fn spoke(&mut self, upstream: &str, now: Timestamp) {

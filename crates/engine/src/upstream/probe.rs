@@ -15,7 +15,7 @@ use crate::finish::Attempt;
 
 /// A probe that has no answer by then has failed. Longer than any answer that
 /// would be called working.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Sends the one request that decides whether a failing upstream is asked
 /// again. Given to [`crate::Worker::probe`].
@@ -122,11 +122,13 @@ impl Upstreams {
         }
     }
 
-    /// Whether this attempt is the one that decides; and how a request failed in it.
-    pub(crate) fn trial_of(&self, upstream: &str, attempt: Attempt) -> Option<Option<String>> {
+    /// The trial that this attempt decides, if it does.
+    pub(crate) fn trial_of(&self, upstream: &str, attempt: Attempt) -> Option<Trial> {
         let memory = self.memory();
-        let trial = memory.probing.get(upstream)?;
-        (trial.attempt == Some(attempt)).then(|| trial.failed.clone())
+        let trial = memory.probing.get(upstream);
+        trial
+            .filter(|trial| trial.attempt == Some(attempt))
+            .cloned()
     }
 
     /// Whether this process probes anything just now.

@@ -1,7 +1,5 @@
 //! May a request be sent now, and with which token?
 
-use std::sync::Arc;
-
 use db::{DbError, Timestamp};
 
 use super::{
@@ -66,7 +64,6 @@ impl Upstreams {
     fn refused(&self, upstream: &str, view: &View) -> Option<Refusal> {
         let now = self.shared.clock.now();
         if let Some(why) = &view.paused {
-            let why = why.as_deref().unwrap_or("by hand");
             return Some(Refusal {
                 at: now.plus(LOOK_AGAIN),
                 why: format!("{upstream} is paused: {why}"),
@@ -111,7 +108,7 @@ impl Upstreams {
             };
             // The books may say that it is void, if they were read after it was leased.
             let booked = budget.filter(|budget| budget.ours);
-            let void = view.read >= slice.leased && booked.is_none();
+            let void = view.begun > slice.leased && booked.is_none();
             let ends = booked
                 .and_then(|budget| budget.ledger.reset_at)
                 .unwrap_or(slice.reset_at);
@@ -152,21 +149,7 @@ impl Upstreams {
         for index in order {
             let name = &names[index];
             let (at, why) = match self.lease(upstream, name).await? {
-                Leased::Slice => {
-                    let fresh: Arc<View> = self.fresh_view(upstream).await?;
-                    if self
-                        .spend(upstream, &names[index..=index], &fresh)
-                        .is_some()
-                    {
-                        return Ok(Ok(index));
-                    }
-                    (now.plus(LOOK_AGAIN), "it was taken away again".to_owned())
-                }
-                Leased::Unlimited => {
-                    let monotonic = self.shared.clock.monotonic();
-                    self.memory().purse(upstream, name).send(monotonic);
-                    return Ok(Ok(index));
-                }
+                Leased::Granted => return Ok(Ok(index)),
                 Leased::Held(hold) => (hold.until, hold.why),
                 Leased::Spent { until } => (until, "its budget is spent".to_owned()),
             };

@@ -17,12 +17,15 @@ pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(10);
 pub(super) struct View {
     /// Monotonic time of the reading.
     pub read: Duration,
+    /// When it was begun, in the order of this process's steps.
+    pub begun: u64,
     /// The signals heard before it.
     signals: u64,
     pub open_until: Option<Timestamp>,
     pub last_error: Option<String>,
     pub held: Option<Hold>,
-    pub paused: Option<Option<String>>,
+    /// Paused by hand, for this reason.
+    pub paused: Option<String>,
     pub budgets: HashMap<String, BudgetView>,
 }
 
@@ -40,8 +43,8 @@ pub(super) struct BudgetView {
     /// Whether our slice is still in the books.
     pub ours: bool,
     pub others: i64,
-    /// When another process gives back what it has not used.
-    pub returns_at: Option<Timestamp>,
+    /// No other process has leased from it within a minute.
+    pub alone: bool,
 }
 
 impl Upstreams {
@@ -68,6 +71,7 @@ impl Upstreams {
         let (db, clock) = (&self.shared.db, &self.shared.clock);
         let mut view = View {
             read: clock.monotonic(),
+            begun: self.memory().step(),
             signals: signals(db),
             ..View::default()
         };
@@ -79,7 +83,8 @@ impl Upstreams {
             view.last_error = row.get("last_error")?;
             view.held = hold(&row)?;
             if row.get::<Option<Timestamp>>("paused_at")?.is_some() {
-                view.paused = Some(row.get("paused_why")?);
+                let why: Option<String> = row.get("paused_why")?;
+                view.paused = Some(why.unwrap_or_else(|| "by hand".to_owned()));
             }
         }
         let now = clock.now();
@@ -93,6 +98,7 @@ impl Upstreams {
             let budget = BudgetView {
                 ledger: ledger(row)?,
                 held: hold(row)?,
+                alone: true,
                 ..BudgetView::default()
             };
             view.budgets.insert(row.get("token")?, budget);
@@ -112,15 +118,12 @@ impl Upstreams {
                 continue;
             };
             let expires_at: Timestamp = row.get("expires_at")?;
+            let requests: i64 = row.get("requests")?;
             if row.get::<String>("holder")? == self.shared.holder {
-                budget.ours = true;
+                budget.ours = requests > 0;
             } else if expires_at > now {
-                budget.others += row.get::<i64>("requests")?;
-                budget.returns_at = Some(
-                    budget
-                        .returns_at
-                        .map_or(expires_at, |known| known.min(expires_at)),
-                );
+                budget.alone = false;
+                budget.others += requests;
             }
         }
         Ok(view)

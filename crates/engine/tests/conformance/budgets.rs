@@ -150,7 +150,7 @@ both! {
         // What one holds and does not use it gives back, and the other gets it.
         processes[0].give_back().await;
         processes[1].give_back().await;
-        let more = if goes(&processes[1]).await { 1 } else { 0 };
+        let more = usize::from(goes(&processes[1]).await);
         assert_eq!(gone + more, 20);
         assert!(!goes(&processes[0]).await);
     }
@@ -208,7 +208,8 @@ both! {
             let restarted = with_budget();
             assert!(!goes(&restarted).await, "a restart gives nothing back");
             let (at, why) = not_before(&restarted, &[]).await;
-            assert_eq!((at, why.as_str()), (clock.now().plus(HOUR + SLACK), "u: its budget is spent"));
+            assert_eq!(why, "u: its budget is spent");
+            assert!(at > clock.now() && at <= clock.now().plus(HOUR + SLACK));
             time.advance(HOUR + SLACK);
         }
     }

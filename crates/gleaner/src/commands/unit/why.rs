@@ -85,6 +85,21 @@ pub(in crate::commands) fn explain(unit: UnitId, why: &Why) -> WhyNot {
             let error = error.as_deref().unwrap_or("too many failures");
             format!("{upstream} is not asked for now: {error}")
         }
+        Why::UpstreamHeld {
+            upstream,
+            until: held_until,
+            why,
+        } => {
+            until = Some(*held_until);
+            format!("{upstream} wants silence: {why}")
+        }
+        Why::BudgetSpent {
+            upstream,
+            until: spent_until,
+        } => {
+            until = Some(*spent_until);
+            format!("{upstream} allows no more for now: the budget is spent")
+        }
         Why::UpstreamPaused { upstream, why } => match why {
             Some(why) => format!("{upstream} is paused: {why}"),
             None => format!("{upstream} is paused"),
