@@ -85,6 +85,21 @@ pub async fn attach(
     Ok(Added::Already(row.get("id")?))
 }
 
+/// The owner goes by another name now.
+pub async fn move_to(tx: &mut Tx, id: i64, owner: &str) -> Result<(), DbError> {
+    tx.execute(sql!(
+        "UPDATE repo_group_source SET owner = $2, key = host || '/' || $3
+         WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM repo_group_source other
+            WHERE other.repo_group = repo_group_source.repo_group AND other.id <> $1
+              AND other.key = repo_group_source.host || '/' || $3)",
+        id,
+        owner,
+        owner.to_lowercase()
+    ))
+    .await?;
+    Ok(())
+}
+
 /// The group no longer follows the owner; what came by it leaves the group. Answers whether there
 /// was such a source.
 pub async fn detach(tx: &mut Tx, id: i64) -> Result<bool, DbError> {
