@@ -11,6 +11,7 @@ mod redirects;
 mod runs;
 mod secrets;
 mod server;
+mod simulated;
 mod statuses;
 mod transport;
 mod world;
