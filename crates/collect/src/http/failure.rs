@@ -100,5 +100,8 @@ fn root(error: &(dyn StdError + 'static)) -> String {
     while let Some(source) = root.source() {
         root = source;
     }
-    super::text::escape(&root.to_string(), 200)
+    let text = root.to_string();
+    // The system's number for it differs between systems and helps nobody.
+    let text = text.split(" (os error").next().unwrap_or_default();
+    super::text::escape(text, 200)
 }
