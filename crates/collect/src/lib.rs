@@ -2,12 +2,17 @@
 //! through the engine.
 //!
 //! [`collector`] says what one is, [`registry`] lists them all; each round has
-//! its directory. [`git`] is the one door to repositories, [`answer`] the three
-//! values that asking can have.
+//! its directory. [`git`] is the one door to repositories, [`http`] the one to
+//! web services, [`forge`] knows how the forges among those speak, [`answer`]
+//! the three values that asking can have.
 
 pub mod answer;
 pub mod collector;
 pub mod distribution;
 pub mod drill;
+pub mod forge;
 pub mod git;
+pub mod http;
+pub mod organisation;
 pub mod registry;
+pub mod repo_metadata;

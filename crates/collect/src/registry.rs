@@ -1,46 +1,141 @@
-//! All collectors. Adding one is its directory and one line in [`all`].
+//! All collectors. Adding one is its directory and one line in [`entries`].
 
-use engine::Enqueue;
+use db::Timestamp;
+use engine::{Enqueue, Requirement};
 use facts::repository::RepositoryUrl;
 
 use crate::{
-    collector::{Collector as _, Registered},
+    collector::{Collector, Need, Registered, kind},
     distribution::{self, manifests::Manifests},
     drill::Drill,
+    http::Http,
+    organisation::Organisation,
+    repo_metadata::{self, RepoMetadata},
 };
 
+/// What collectors need to reach the outside.
+#[derive(Clone, Debug)]
+pub struct Outside {
+    /// Everything that is asked over HTTP.
+    pub http: Http,
+}
+
+/// What a collector declares, before there is an outside to run it.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// Its policy.
+    pub kind: engine::Kind,
+    /// One line for people.
+    pub summary: &'static str,
+    /// What it must have around it.
+    pub needs: &'static [Need],
+}
+
 /// Every collector there is, in the order of their names.
-///
+pub fn all(outside: &Outside) -> Vec<Registered> {
+    let entries = entries().into_iter();
+    entries.map(|entry| (entry.make)(outside)).collect()
+}
+
+/// What every collector declares, in the order of their names.
+pub fn declared() -> Vec<Declared> {
+    let entries = entries().into_iter();
+    entries.map(|entry| entry.declared).collect()
+}
+
+struct Entry {
+    declared: Declared,
+    make: fn(&Outside) -> Registered,
+}
+
 /// # Panics
 /// If two have the same name: that is a mistake in this file, and every test
 /// that starts a worker finds it.
-pub fn all() -> Vec<Registered> {
-    let mut all = vec![Registered::new(Manifests), Registered::new(Drill)];
-    all.sort_by_key(|one| one.kind.name);
+fn entries() -> Vec<Entry> {
+    let mut all = vec![
+        entry::<Manifests>(|_| Registered::new(Manifests)),
+        entry::<Drill>(|_| Registered::new(Drill)),
+        entry::<Organisation>(|outside| Registered::new(Organisation::new(outside.http.clone()))),
+        entry::<RepoMetadata>(|outside| Registered::new(RepoMetadata::new(outside.http.clone()))),
+    ];
+    all.sort_by_key(|one| one.declared.kind.name);
     for pair in all.windows(2) {
         assert_ne!(
-            pair[0].kind.name, pair[1].kind.name,
+            pair[0].declared.kind.name, pair[1].declared.kind.name,
             "two collectors have the same name"
         );
     }
     all
 }
 
+fn entry<C: Collector>(make: fn(&Outside) -> Registered) -> Entry {
+    Entry {
+        declared: Declared {
+            kind: kind::<C>(),
+            summary: C::SUMMARY,
+            needs: C::NEEDS,
+        },
+        make,
+    }
+}
+
 /// The units that a repository brings with it.
 pub fn of_repository(id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {
-    distribution::manifests::unit(id, url).into_iter().collect()
+    SCANS.of_repository(id, url)
 }
 
 /// The kinds that [`of_repository`] may make, to find a repository's units.
 pub fn kinds_of_repository() -> Vec<&'static str> {
-    vec![Manifests::NAME]
+    let mut kinds = SCANS.kinds.to_vec();
+    kinds.push(RepoMetadata::NAME);
+    kinds
+}
+
+/// The work that looks into repositories: stopped while one is archived.
+#[derive(Clone, Copy, Debug)]
+pub struct Scans {
+    /// The kinds of that work.
+    pub kinds: &'static [&'static str],
+    /// The units of one repository, by its id and address.
+    pub units: fn(i64, &RepositoryUrl) -> Vec<Enqueue>,
+}
+
+/// All of it.
+pub const SCANS: Scans = Scans {
+    kinds: &[Manifests::NAME],
+    units: |id, url| distribution::manifests::unit(id, url).into_iter().collect(),
+};
+
+impl Scans {
+    /// What a repository brings of which nothing is known yet. Its forge is asked first; the rest
+    /// waits until that has ended, well or not: a forge that cannot be asked must not keep what
+    /// can be learned elsewhere from being learned.
+    pub fn of_repository(&self, id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {
+        let scans = (self.units)(id, url).into_iter();
+        match repo_metadata::unit(id, url) {
+            None => scans.collect(),
+            Some(first) => scans
+                .map(|scan| scan.requires(Requirement::soft(first.clone())))
+                .chain([first.clone()])
+                .collect(),
+        }
+    }
+
+    /// What a repository brings that a forge has just told all about: nothing need wait, and the
+    /// forge is asked again at `again`.
+    pub fn of_described(&self, id: i64, url: &RepositoryUrl, again: Timestamp) -> Vec<Enqueue> {
+        let asked = repo_metadata::unit(id, url).map(|unit| unit.due_at(again));
+        (self.units)(id, url).into_iter().chain(asked).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn every_name_is_round_and_what() {
-        for one in super::all() {
+        for one in declared() {
             let name = one.kind.name;
             assert!(
                 name.chars()

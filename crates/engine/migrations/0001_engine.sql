@@ -112,9 +112,14 @@ CREATE TABLE upstream (
     succeeded_at {time},
     failed_at {time},
     failures {int} NOT NULL,            -- in a row, since the last success
+    failing_since {time},               -- the first of those
     last_error {text},
-    open_until {time},
-    openings {int} NOT NULL,
+    open_until {time},                  -- null: closed; ahead: open; past: half-open, to be probed
+    openings {int} NOT NULL,            -- in a row
+    prober {int},                       -- the worker that probes; void when that is gone
+    held_until {time},                  -- the service wants silence
+    held_why {text},
+    next_request_at {time},             -- of the whole fleet, where requests keep a gap
     paused_at {time},
     paused_why {text}
 ){strict};

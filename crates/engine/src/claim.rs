@@ -19,12 +19,11 @@
 //! | the same join with a generic plan (sequential scan and hash join) | 90 ms |
 //! | `id IN (SELECT … LIMIT n FOR UPDATE SKIP LOCKED)` | may claim more than n under a nested loop |
 //!
-//! Statements that find units by a list of ids ask for `state IN ('running', '')`
-//! and the like, never for `state = 'running'`: the latter fits the partial index
-//! of running units, which the planner may believe to be empty and then walk once
-//! per id. A probe (an update joined with a limited subquery of 500 ids, beside
-//! 1,000 running units) took 266 ms that way. With the ids from `UNNEST`, as they
-//! are here, the drain rate was the same before and after: this is a guard.
+//! The indexes are over `shelf`, not over `state`: a statement that finds units by
+//! a list of ids and also says `state = 'running'` must not fit a partial index. One
+//! over running units was once there, believed to be empty by the planner and walked
+//! once per id: 266 ms in a probe of 500 ids. Now nothing fits, and an end changes no
+//! indexed column (see [`crate::holding`]).
 //!
 //! Rejected too: completing and claiming in one statement (deadlocks: a
 //! SKIP LOCKED scan on an older snapshot waits for rows that another worker is
@@ -149,7 +148,7 @@ pub(crate) async fn claim(
         .iter()
         .map(|row| read(row, ask))
         .collect::<Result<_, _>>()?;
-    holding.add(claimed.iter().map(|unit| unit.id));
+    holding.add(claimed.iter().map(Claimed::attempt));
     match (tx.dialect(), rows.first()) {
         (_, None) => {}
         (Dialect::Sqlite, Some(_)) => holding.write(tx).await?,

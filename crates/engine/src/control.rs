@@ -103,13 +103,21 @@ impl Engine {
         Ok(touched > 0)
     }
 
-    /// Closes an upstream's breaker and forgets its failures; false if it is unknown.
+    /// Closes an upstream's breaker, ends the silence it asked for and forgets
+    /// its failures; false if it is unknown. What it said of budgets stays.
     pub async fn reset_upstream(&self, name: &str) -> Result<bool, DbError> {
         let mut tx = self.db.begin().await?;
         let touched = tx
             .execute(sql!(
-                "UPDATE upstream SET failures = 0, open_until = NULL, openings = 0,
-                    last_error = NULL, paused_at = NULL, paused_why = NULL WHERE name = $1",
+                "UPDATE upstream SET failures = 0, failing_since = NULL, open_until = NULL,
+                    openings = 0, prober = NULL, last_error = NULL, held_until = NULL,
+                    held_why = NULL, next_request_at = NULL, paused_at = NULL, paused_why = NULL
+                 WHERE name = $1",
+                name
+            ))
+            .await?
+            + tx.execute(sql!(
+                "UPDATE budget SET held_until = NULL, held_why = NULL WHERE upstream = $1",
                 name
             ))
             .await?;
@@ -231,7 +239,7 @@ async fn run_now(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64,
         .execute_bulk(
             sql!(
                 "UPDATE unit SET again = TRUE FROM {rows}
-                 WHERE unit.id = r.chosen AND unit.state IN ('running', '')"
+                 WHERE unit.id = r.chosen AND unit.state = 'running'"
             ),
             bulk(ids),
         )

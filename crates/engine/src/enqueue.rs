@@ -310,7 +310,7 @@ async fn mark_again(tx: &mut Tx, old: &[&Enqueue]) -> Result<(), DbError> {
         sql!(
             "UPDATE unit SET again = TRUE FROM {rows}
              WHERE unit.kind = r.kind AND unit.key = r.key
-               AND unit.state IN ('running', '') AND NOT unit.again"
+               AND unit.state = 'running' AND NOT unit.again"
         ),
         names(old),
     )

@@ -163,7 +163,7 @@ async fn held(tx: &mut Tx, attempts: &[Attempt]) -> Result<HashSet<Attempt>, DbE
     };
     let text = format!(
         "SELECT unit.id AS id, unit.attempt AS attempt FROM {{rows}} JOIN unit ON unit.id = r.id
-         WHERE unit.attempt = r.fence AND unit.state IN ('running', '') ORDER BY unit.id {lock}"
+         WHERE unit.attempt = r.fence AND unit.state = 'running' ORDER BY unit.id {lock}"
     );
     let rows = tx
         .fetch_bulk(
@@ -289,7 +289,7 @@ async fn update_plain(
                     worker = NULL, strikes = 0, partials = 0, lost = 0,
                     cadence = $5, version = $6, again = FALSE, ended_at = $1, succeeded_at = $1
                  FROM {{rows}}
-                 WHERE unit.id = r.unit AND unit.attempt = r.fence AND unit.state IN ('running', '')
+                 WHERE unit.id = r.unit AND unit.attempt = r.fence AND unit.state = 'running'
                  {returning}"
         ))
         .bind(now)
@@ -400,7 +400,7 @@ async fn update_each(
                     cadence = r.every, version = r.stamp, again = FALSE,
                     ended_at = COALESCE(r.over, ended_at), succeeded_at = COALESCE(r.good, succeeded_at), body = (body OR r.bodied)
                  FROM {rows}
-                 WHERE unit.id = r.unit AND unit.attempt = r.fence AND unit.state IN ('running', '')
+                 WHERE unit.id = r.unit AND unit.attempt = r.fence AND unit.state = 'running'
                  RETURNING id, attempt, required",
                 now
             ),

@@ -93,6 +93,7 @@ impl Heart {
     }
 
     async fn look_around(&mut self, house: &House) -> Result<(), DbError> {
+        house.process.upstreams.give_back_expired().await;
         let freed = self
             .observer
             .look(&house.engine, house.timing.dead_after)

@@ -16,13 +16,15 @@ use std::collections::{BTreeSet, HashMap};
 
 use db::{Bulk, Db, DbError, Tx, sql};
 
-use crate::{MOST_ROWS, UnitId};
+use crate::{MOST_ROWS, UnitId, finish::Attempt};
 
 /// What one lane holds, and its row.
 #[derive(Debug, Default)]
 pub(crate) struct Holding {
     row: Option<Place>,
-    units: BTreeSet<UnitId>,
+    /// By attempt: a lane may get a unit again while its run of an earlier
+    /// attempt, long fenced off, is not over yet.
+    units: BTreeSet<Attempt>,
 }
 
 /// A row of a process: a process that was taken for dead goes on under another number.
@@ -37,15 +39,15 @@ struct Place {
 pub(crate) struct Draft {
     row: Option<Place>,
     worker: i64,
-    units: BTreeSet<UnitId>,
+    units: BTreeSet<Attempt>,
 }
 
 impl Holding {
     /// Begins a turn that ends `over`.
-    pub(crate) fn draft(&self, worker: i64, over: impl Iterator<Item = UnitId>) -> Draft {
+    pub(crate) fn draft(&self, worker: i64, over: impl Iterator<Item = Attempt>) -> Draft {
         let mut units = self.units.clone();
-        for unit in over {
-            units.remove(&unit);
+        for attempt in over {
+            units.remove(&attempt);
         }
         Draft {
             row: self.row.filter(|place| place.worker == worker),
@@ -84,7 +86,7 @@ impl Draft {
     }
 
     /// Adds what was claimed.
-    pub(crate) fn add(&mut self, claimed: impl Iterator<Item = UnitId>) {
+    pub(crate) fn add(&mut self, claimed: impl Iterator<Item = Attempt>) {
         self.units.extend(claimed);
     }
 
@@ -122,6 +124,18 @@ impl Draft {
     }
 }
 
+/// A row for one unit that was claimed beside the lanes.
+pub(crate) async fn insert_one(tx: &mut Tx, worker: i64, unit: UnitId) -> Result<i64, DbError> {
+    let row = tx
+        .fetch_one(sql!(
+            "INSERT INTO holding (worker, units) VALUES ($1, $2) RETURNING id",
+            worker,
+            unit.to_string()
+        ))
+        .await?;
+    row.get("id")
+}
+
 /// A row as it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -131,9 +145,12 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The units it names.
-    pub(crate) fn units(&self) -> impl Iterator<Item = UnitId> {
-        self.text.split(' ').filter_map(|id| id.parse().ok())
+    /// The units it names, each once.
+    pub(crate) fn units(&self) -> BTreeSet<UnitId> {
+        self.text
+            .split(' ')
+            .filter_map(|id| id.parse().ok())
+            .collect()
     }
 }
 
@@ -197,7 +214,11 @@ pub(crate) struct Running {
 pub(crate) async fn running(db: &Db, rows: &[Row]) -> Result<HashMap<UnitId, Running>, DbError> {
     let named: Vec<(UnitId, i64, i64)> = rows
         .iter()
-        .flat_map(|row| row.units().map(|unit| (unit, row.worker, row.id)))
+        .flat_map(|row| {
+            row.units()
+                .into_iter()
+                .map(|unit| (unit, row.worker, row.id))
+        })
         .collect();
     let mut found = HashMap::new();
     for named in named.chunks(MOST_ROWS) {
@@ -207,7 +228,7 @@ pub(crate) async fn running(db: &Db, rows: &[Row]) -> Result<HashMap<UnitId, Run
                     "SELECT unit.id AS id, unit.attempt AS attempt, unit.worker AS worker,
                         unit.pool AS pool, r.holding AS holding
                      FROM {rows} JOIN unit ON unit.id = r.unit
-                     WHERE unit.worker = r.holder AND unit.state IN ('running', '')"
+                     WHERE unit.worker = r.holder AND unit.state = 'running'"
                 ),
                 Bulk::new()
                     .ints("unit", named.iter().map(|(unit, _, _)| *unit))
@@ -233,10 +254,10 @@ pub(crate) async fn running_now(db: &Db) -> Result<HashMap<UnitId, Running>, DbE
     running(db, &rows(db, Whose::Everybodys).await?).await
 }
 
-fn text(units: &BTreeSet<UnitId>) -> String {
+fn text(units: &BTreeSet<Attempt>) -> String {
     use std::fmt::Write as _;
     let mut text = String::with_capacity(units.len() * 8);
-    for unit in units {
+    for (unit, _) in units {
         let space = if text.is_empty() { "" } else { " " };
         let _ = write!(text, "{space}{unit}");
     }

@@ -1,5 +1,7 @@
 //! Looking at the engine: read-only, safe beside running workers.
 
+mod upstreams;
+
 use std::collections::BTreeMap;
 
 use db::{Db, DbError, Row, Statement, Timestamp, sql};
@@ -7,6 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{Engine, Rank, State, UnitId, claim::json, holding, selection::Conditions};
+pub(crate) use upstreams::upstream_view;
+pub use upstreams::{BudgetView, UpstreamView};
 
 /// One unit in a list.
 #[derive(Clone, Debug, Serialize)]
@@ -152,25 +156,6 @@ pub struct PoolView {
     pub paused_at: Option<Timestamp>,
     /// Why.
     pub paused_why: Option<String>,
-}
-
-/// An upstream as the database knows it.
-#[derive(Clone, Debug, Serialize)]
-pub struct UpstreamView {
-    /// Its name.
-    pub upstream: String,
-    /// closed, open or paused.
-    pub breaker: &'static str,
-    /// Until when nobody asks it.
-    pub open_until: Option<Timestamp>,
-    /// Failures in a row.
-    pub failures: i64,
-    /// When it last answered.
-    pub succeeded_at: Option<Timestamp>,
-    /// When it last failed.
-    pub failed_at: Option<Timestamp>,
-    /// How.
-    pub last_error: Option<String>,
 }
 
 /// A process that runs units.
@@ -354,31 +339,8 @@ impl Engine {
     }
 
     /// All upstreams that were ever asked.
-    pub async fn upstreams(&self) -> Result<Vec<UpstreamView>, DbError> {
-        let now = self.clock.now();
-        let rows = self
-            .db
-            .fetch_all(sql!("SELECT * FROM upstream ORDER BY name"))
-            .await?;
-        rows.iter()
-            .map(|row| {
-                let open_until: Option<Timestamp> = row.get("open_until")?;
-                let paused: Option<Timestamp> = row.get("paused_at")?;
-                Ok(UpstreamView {
-                    upstream: row.get("name")?,
-                    breaker: match (paused, open_until) {
-                        (Some(_), _) => "paused",
-                        (None, Some(until)) if until > now => "open",
-                        _ => "closed",
-                    },
-                    open_until,
-                    failures: row.get("failures")?,
-                    succeeded_at: row.get("succeeded_at")?,
-                    failed_at: row.get("failed_at")?,
-                    last_error: row.get("last_error")?,
-                })
-            })
-            .collect()
+    pub async fn upstream_views(&self) -> Result<Vec<UpstreamView>, DbError> {
+        upstreams::views(self, None).await
     }
 
     /// All processes that beat, or did a moment ago.

@@ -82,10 +82,10 @@ impl Lane {
             }
             if idle {
                 drop(pass.take());
-                if desk.suspect_due(house.engine.clock().now())
-                    && !house.stop.is_cancelled()
-                    && process.has_suspect(desk).await.unwrap_or(false)
-                {
+                let suspect = process.is_returning(&desk.pool, true)
+                    || (desk.suspect_due(house.engine.clock().now())
+                        && process.has_suspect(desk).await.unwrap_or(false));
+                if suspect && !house.stop.is_cancelled() {
                     self.run_suspect(desk).await;
                 }
             }
@@ -161,11 +161,17 @@ impl Lane {
             })
             .collect();
         let begun = Instant::now();
-        let turned = self
-            .house
-            .process
+        let process = self.house.process.clone();
+        // What came back to this host goes first; nobody else may run it.
+        let back = match want {
+            0 => None,
+            _ => process.take_back(desk, alone).await?,
+        };
+        let want = want - usize::from(back.is_some());
+        let mut turned = process
             .turn(desk, &mut self.holding, &mut self.closings, want, alone)
             .await?;
+        turned.claimed.extend(back);
         metrics::histogram!("gleaner_claim_duration_seconds").record(begun.elapsed());
         let mut flights = self.house.flights();
         let mut tally: HashMap<(String, &'static str), u64> = HashMap::new();
@@ -388,6 +394,9 @@ async fn supervise(
         clock: house.engine.clock.clone(),
         cancel: cancel.clone(),
         lease_lost: lost.clone(),
+        recorder: house.process.recorder.clone(),
+        allowed: kind.max_run,
+        upstreams: house.engine.upstreams().clone(),
     };
     let mut running: BoxFuture<'static, _> =
         Box::pin(async move { AssertUnwindSafe(handler.run(&run)).catch_unwind().await });

@@ -19,7 +19,7 @@ use db::{Bulk, DbError, Timestamp, Tx, sql, transact};
 use crate::{
     Engine, MOST_ROWS, Rank, UnitId,
     holding::{self, Whose},
-    requirement,
+    process, requirement,
     transition::{After, Before, lost},
 };
 
@@ -113,7 +113,7 @@ impl Engine {
                     sql!(
                         "UPDATE unit SET state = 'ready', worker = NULL FROM {rows}
                                  WHERE unit.id = r.unit AND unit.attempt = r.fence
-                                   AND unit.state IN ('running', '') AND unit.worker = $1",
+                                   AND unit.state = 'running' AND unit.worker = $1",
                         worker
                     ),
                     rows,
@@ -212,7 +212,7 @@ impl Engine {
     pub(crate) async fn free_orphans(&self) -> Result<usize, DbError> {
         let mut freed = 0;
         for row in holding::rows(&self.db, Whose::Orphaned).await? {
-            let units: Vec<UnitId> = row.units().collect();
+            let units: Vec<UnitId> = row.units().into_iter().collect();
             for units in units.chunks(MOST_ROWS / 2) {
                 freed += transact!(self.db, |tx| free(tx, row.worker, units, self.clock.now())
                     .await)?;
@@ -240,7 +240,7 @@ async fn free(
     let text = format!(
         "SELECT unit.id AS id, rank, attempt, strikes, partials, lost, cadence, required
          FROM {{rows}} JOIN unit ON unit.id = r.id
-         WHERE unit.worker = $1 AND unit.state IN ('running', '') ORDER BY unit.id {lock}"
+         WHERE unit.worker = $1 AND unit.state = 'running' ORDER BY unit.id {lock}"
     );
     let rows = tx
         .fetch_bulk(
@@ -273,7 +273,7 @@ async fn free(
         sql!(
             "UPDATE unit SET state = r.next, rank = r.place, due_at = r.due, worker = NULL,
                 strikes = r.struck, lost = r.gone, ended_at = COALESCE(r.over, ended_at)
-             FROM {rows} WHERE unit.id = r.unit AND unit.state IN ('running', '') AND unit.worker = $1",
+             FROM {rows} WHERE unit.id = r.unit AND unit.state = 'running' AND unit.worker = $1",
             worker
         ),
         Bulk::new()
@@ -294,6 +294,8 @@ async fn free(
             .times("over", freed.iter().map(|(_, _, after, _)| after.ended_at)),
     )
     .await?;
+    let ids = freed.iter().map(|(id, ..)| *id).collect();
+    process::keep_for_their_hosts(tx, ids, now).await?;
     requirement::unstage(tx, freed.iter().map(|(id, ..)| *id).collect()).await?;
     // A lost run is always worth a line of history: somebody will ask.
     tx.execute_bulk(

@@ -12,6 +12,7 @@ mod kind;
 mod lane;
 mod lease;
 mod outcome;
+mod process;
 mod requirement;
 mod resolver;
 mod run;
@@ -28,13 +29,18 @@ mod worker;
 pub use control::{Changed, Selection};
 pub use enqueue::{Enqueue, EnqueueError, Enqueued, MOST_ROWS, Mode, enqueue_in};
 pub use inspect::{
-    Count, PoolView, RequirementView, RunView, UnitDetail, UnitFilter, UnitView, UpstreamView,
-    WorkerView,
+    BudgetView, Count, PoolView, RequirementView, RunView, UnitDetail, UnitFilter, UnitView,
+    UpstreamView, WorkerView,
 };
 pub use kind::{Kind, Pool};
 pub use outcome::{BoxError, Outcome, Requirement, RunError};
+pub use process::{
+    Attached, Attachment, Detached, Ended, HostFacts, Place, Recovered, Subprocess, SubprocessView,
+    Subprocesses, ThisHost,
+};
 pub use run::{Ending, Handler, Run};
 pub use schema::PART;
+pub use upstream::{Announced, Grant, Probe, UpstreamPolicy, Upstreams};
 pub use why::Why;
 pub use words::{NOBODY, Rank, State, UnitId, UnknownState};
 pub use worker::{Idle, Timing, Worker};
@@ -50,12 +56,17 @@ use db::{Clock, Db};
 pub struct Engine {
     pub(crate) db: Db,
     pub(crate) clock: Clock,
+    upstreams: Upstreams,
 }
 
 impl Engine {
     /// An engine on a database that has the engine's [`PART`] of the schema.
     pub fn new(db: Db, clock: Clock) -> Self {
-        Self { db, clock }
+        Self {
+            upstreams: Upstreams::new(db.clone(), clock.clone()),
+            db,
+            clock,
+        }
     }
 
     /// The database.
@@ -66,5 +77,10 @@ impl Engine {
     /// The clock.
     pub fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// The breakers and budgets of remote services.
+    pub fn upstreams(&self) -> &Upstreams {
+        &self.upstreams
     }
 }

@@ -248,7 +248,7 @@ async fn settle(tx: &mut Tx, parents: Vec<UnitId>, now: Timestamp) -> Result<(),
     // A failed hard requirement parks whoever waits.
     let parked = format!(
         "UPDATE unit SET state = 'parked', due_at = $2, ended_at = $1
-         FROM {{rows}} WHERE unit.id = r.unit AND unit.state IN ('waiting', '') AND {}
+         FROM {{rows}} WHERE unit.id = r.unit AND unit.state = 'waiting' AND {}
          RETURNING id, required",
         edge("failed")
     );
@@ -269,7 +269,7 @@ async fn settle(tx: &mut Tx, parents: Vec<UnitId>, now: Timestamp) -> Result<(),
     // Parked by its requirements, not by its own strikes, and all are mended: it waits again.
     let mended = format!(
         "UPDATE unit SET state = 'waiting', due_at = $1
-         FROM {{rows}} WHERE unit.id = r.unit AND unit.state IN ('parked', '')
+         FROM {{rows}} WHERE unit.id = r.unit AND unit.state = 'parked'
            AND unit.strikes < {} AND NOT {} AND unit.due_at = $2",
         crate::transition::LAST_STRIKE,
         edge("failed")
@@ -284,7 +284,7 @@ async fn settle(tx: &mut Tx, parents: Vec<UnitId>, now: Timestamp) -> Result<(),
     // Nothing open, nothing failed: it runs.
     let ready = format!(
         "UPDATE unit SET state = 'ready', due_at = CASE WHEN due_at > $1 THEN due_at ELSE $1 END
-         FROM {{rows}} WHERE unit.id = r.unit AND unit.state IN ('waiting', '') AND NOT {} AND NOT {}",
+         FROM {{rows}} WHERE unit.id = r.unit AND unit.state = 'waiting' AND NOT {} AND NOT {}",
         edge("open"),
         edge("failed")
     );

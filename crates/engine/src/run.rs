@@ -1,6 +1,6 @@
 //! A run as its handler sees it: what to do, and the only ways to write.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use db::{Clock, Tx, sql, transact};
 use futures_util::future::BoxFuture;
@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Outcome, RunError, UnitId, claim::Claimed};
+use crate::{Outcome, Rank, RunError, UnitId, Upstreams, claim::Claimed, process::Recorder};
 
 /// Runs units of one kind.
 pub trait Handler: Send + Sync + 'static {
@@ -25,6 +25,10 @@ pub struct Run {
     pub(crate) clock: Clock,
     pub(crate) cancel: CancellationToken,
     pub(crate) lease_lost: CancellationToken,
+    pub(crate) recorder: Arc<Recorder>,
+    /// How long a run of this kind may take.
+    pub(crate) allowed: Duration,
+    pub(crate) upstreams: Upstreams,
 }
 
 impl Run {
@@ -68,6 +72,16 @@ impl Run {
     /// The database, for reading. Writes go through [`Run::commit`] and [`Run::finish`].
     pub fn db(&self) -> &db::Db {
         &self.db
+    }
+
+    /// The breakers and budgets of remote services. A unit that was told to run
+    /// now may draw on the reserve.
+    pub fn upstreams(&self) -> Upstreams {
+        if self.unit.rank == Rank::RunNow {
+            self.upstreams.interactive()
+        } else {
+            self.upstreams.clone()
+        }
     }
 
     /// Fires when the run should stop: the process shuts down, or the lease is lost.

@@ -11,11 +11,12 @@ use db::{DbError, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Ending, Engine, Kind, Run, RunError, UnitId,
+    Ending, Engine, Kind, Probe, Run, RunError, Subprocesses, UnitId, Upstreams,
     claim::Claimed,
     finish::Closing,
     holding::Holding,
     lease::{Observer, Strays},
+    process::Recorder,
     turn::{Desk, Process},
     worker::introduction,
 };
@@ -93,7 +94,10 @@ impl Hand {
                 name: introduction.name,
                 kinds: kinds.iter().map(|kind| (kind.name, kind.clone())).collect(),
                 desks,
-                notebook: tokio::sync::Mutex::default(),
+                // What a process remembers dies with it.
+                upstreams: Upstreams::new(engine.db.clone(), engine.clock.clone()),
+                prober: None,
+                recorder: Arc::new(Recorder::new(Subprocesses::default())),
                 abandoned: std::sync::Mutex::default(),
             },
             holding: tokio::sync::Mutex::default(),
@@ -106,6 +110,28 @@ impl Hand {
     /// Row of this process.
     pub fn worker(&self) -> i64 {
         self.process.worker()
+    }
+
+    /// Probes with requests instead of letting a unit through.
+    #[must_use]
+    pub fn with_probe(mut self) -> Self {
+        self.process.prober = Some(tokio::sync::Notify::new());
+        self
+    }
+
+    /// What this process knows of upstreams.
+    pub fn upstreams(&self) -> &Upstreams {
+        &self.process.upstreams
+    }
+
+    /// Probes what is to be probed; returns how many were probed here.
+    pub async fn probe(&self, probe: &Arc<dyn Probe>) -> Result<usize, DbError> {
+        self.process.upstreams.probe_all(self.worker(), probe).await
+    }
+
+    /// Gives back what was leased of budgets and not used within its lease.
+    pub async fn give_back_expired(&self) {
+        self.process.upstreams.give_back_expired().await;
     }
 
     /// Ends runs and claims up to `want` more, as one turn of a lane. Returns
@@ -153,7 +179,31 @@ impl Hand {
             clock: self.engine.clock.clone(),
             cancel: CancellationToken::new(),
             lease_lost: CancellationToken::new(),
+            upstreams: self.process.upstreams.clone(),
+            recorder: self.process.recorder.clone(),
+            allowed: self.process.kinds[held.kind()].max_run,
         }
+    }
+
+    /// Moves the process to another host, or to one that lies.
+    pub fn on(mut self, subprocesses: Subprocesses) -> Self {
+        self.process.recorder = Arc::new(Recorder::new(subprocesses));
+        self
+    }
+
+    /// One look at the subprocesses of its host; returns the units that came back to it.
+    pub async fn recover(&self) -> Result<Vec<UnitId>, DbError> {
+        self.process.recover().await
+    }
+
+    /// Claims one of the units that came back to its host.
+    pub async fn take_back(&self, pool: &str) -> Result<Option<Held>, DbError> {
+        let started_at = self.engine.clock.now();
+        let claimed = self.process.take_back(&self.process.desks[pool], false);
+        Ok(claimed.await?.map(|unit| Held {
+            unit: Arc::new(unit),
+            started_at,
+        }))
     }
 
     /// One heartbeat; false when others have declared this process dead.
@@ -175,6 +225,11 @@ impl Hand {
             .filter(|unit| held.get(&unit.id()) != Some(&unit.attempt()))
             .map(Held::id)
             .collect();
+        for unit in holds {
+            if held.get(&unit.id()) != Some(&unit.attempt()) {
+                self.process.upstreams.forget_trial(unit.unit.attempt());
+            }
+        }
         let twice = self
             .strays
             .seen_twice(held, |id| holds.iter().any(|unit| unit.id() == id));

@@ -29,10 +29,15 @@ use crate::{
     claim::{self, Ask, Claimed, Pair},
     finish::{self, Attempt, Closing, FinishError, Writer},
     holding::{self, Draft, Holding, Whose},
+    process::Recorder,
     requirement,
     run::Ending,
     share::Shares,
-    upstream::{self, Notebook},
+    upstream::{
+        Upstreams,
+        admission::{Admission, Outlook},
+        probe::{self, Verdict},
+    },
 };
 
 /// A survey is believed for this long while there is work.
@@ -56,7 +61,11 @@ pub(crate) struct Process {
     pub name: String,
     pub kinds: HashMap<&'static str, Kind>,
     pub desks: HashMap<String, Desk>,
-    pub notebook: tokio::sync::Mutex<Notebook>,
+    pub upstreams: Upstreams,
+    /// Rings when an upstream is to be probed. None: this process has no probe,
+    /// and lets the first unit through alone.
+    pub prober: Option<tokio::sync::Notify>,
+    pub recorder: Arc<Recorder>,
     /// Rows of holdings that no lane writes any more.
     pub abandoned: Mutex<Vec<i64>>,
 }
@@ -79,8 +88,21 @@ struct Market {
     /// nothing is due, and must before anything that became due is claimed.
     checked: bool,
     paused: bool,
+    /// What may be claimed of upstreams that may not simply be asked.
+    restricted: HashMap<String, Admission>,
+    /// When one of them may be asked again.
+    reopens_at: Option<Timestamp>,
     shares: Shares,
     barren: HashMap<(String, Rank), Duration>,
+}
+
+/// What to claim from one pair.
+#[derive(Debug)]
+struct Order {
+    pair: Pair,
+    most: usize,
+    /// It decides whether the upstream works again.
+    probe: bool,
 }
 
 /// What a turn brought.
@@ -131,8 +153,16 @@ impl Desk {
             .pairs
             .iter()
             .map(|pair| pair.due_at)
+            .chain(market.reopens_at)
             .filter(|due| *due > now)
             .min()
+    }
+
+    /// Upstreams and ranks that have something due, as of the last survey.
+    pub(crate) fn due_pairs(&self, now: Timestamp) -> Vec<Pair> {
+        let market = self.lock();
+        let due = market.pairs.iter().filter(|pair| pair.due_at <= now);
+        due.cloned().collect()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Market> {
@@ -152,7 +182,9 @@ impl Market {
         } else {
             IDLE_SURVEY_HOLDS
         };
-        (due && !self.checked) || monotonic.saturating_sub(at) >= holds
+        (due && !self.checked)
+            || self.reopens_at.is_some_and(|at| at <= now)
+            || monotonic.saturating_sub(at) >= holds
     }
 
     /// Pairs that can be claimed from now.
@@ -206,14 +238,17 @@ impl Process {
             if closings.is_empty() && plan.is_empty() {
                 break;
             }
-            let (claimed, kept) = self.write(desk, holding, closings, &plan).await?;
+            let written = self.write(desk, holding, closings, &plan).await;
+            if written.is_err() {
+                self.abandon_probes(&plan);
+            }
+            let (claimed, kept) = written?;
             self.book(desk, &plan, &claimed);
             self.note(closings).await;
+            self.recorder.settled(closings);
             closings.clear();
             turned.kept.extend(kept);
-            turned
-                .claimed
-                .extend(claimed.into_iter().flat_map(|(_, units)| units));
+            turned.claimed.extend(claimed.into_iter().flatten());
             if !turned.claimed.is_empty() || want == 0 {
                 break;
             }
@@ -265,12 +300,7 @@ impl Process {
     }
 
     /// What to claim from which pair.
-    async fn plan(
-        &self,
-        desk: &Desk,
-        want: usize,
-        alone: bool,
-    ) -> Result<Vec<(Pair, usize)>, DbError> {
+    async fn plan(&self, desk: &Desk, want: usize, alone: bool) -> Result<Vec<Order>, DbError> {
         let monotonic = self.clock.monotonic();
         let stale = desk.lock().is_stale(self.clock.now(), monotonic);
         if stale {
@@ -278,15 +308,29 @@ impl Process {
         }
         let market = desk.lock();
         let due = market.due(self.clock.now(), monotonic, alone);
-        if alone {
-            return Ok(due.into_iter().take(1).map(|pair| (pair, 1)).collect());
+        let chosen: Vec<(usize, usize)> = if alone {
+            due.first().map(|_| (0, 1)).into_iter().collect()
+        } else {
+            market.shares.plan(&due, want)
+        };
+        let mut plan = Vec::with_capacity(chosen.len());
+        for (index, most) in chosen {
+            let pair = due[index].clone();
+            let probe = market.restricted.get(&pair.upstream) == Some(&Admission::OneAsProbe);
+            // One unit decides; another lane may have it already.
+            if !probe || self.upstreams.begin_trial(&pair.upstream) {
+                let most = if probe { 1 } else { most };
+                plan.push(Order { pair, most, probe });
+            }
         }
-        Ok(market
-            .shares
-            .plan(&due, want)
-            .into_iter()
-            .map(|(index, grant)| (due[index].clone(), grant))
-            .collect())
+        Ok(plan)
+    }
+
+    /// The units that were to decide whether an upstream works were not claimed.
+    fn abandon_probes(&self, plan: &[Order]) {
+        for order in plan.iter().filter(|order| order.probe) {
+            self.upstreams.abandon_trial(&order.pair.upstream);
+        }
     }
 
     /// Whether some unit that must run alone is due and ours to run. Asked
@@ -318,9 +362,13 @@ impl Process {
         let mut paused = false;
         let checked = pairs.iter().any(|pair| pair.due_at <= now);
         // An idle pool costs one query: what blocks it matters only when something is due.
+        let mut outlook = Outlook::default();
         if checked {
-            let blocked = upstream::blocked(&self.db, now).await?;
-            pairs.retain(|pair| !blocked.contains(&pair.upstream));
+            outlook = self.outlook(&pairs, now).await?;
+            pairs.retain(|pair| {
+                let admission = outlook.restricted.get(&pair.upstream);
+                admission.is_none_or(|admission| admission.admits(pair.rank))
+            });
             paused = self
                 .db
                 .fetch_optional(db::sql!(
@@ -335,9 +383,33 @@ impl Process {
         market.barren.retain(|_, until| *until > monotonic);
         market.pairs = pairs;
         market.paused = paused;
+        market.restricted = outlook.restricted;
+        market.reopens_at = outlook.next_at;
         market.checked = checked;
         market.surveyed = Some(monotonic);
         Ok(())
+    }
+
+    /// Which upstreams of these pairs may be asked. Calls for the probe.
+    async fn outlook(&self, pairs: &[Pair], now: Timestamp) -> Result<Outlook, DbError> {
+        let wanted: HashSet<&str> = pairs
+            .iter()
+            .filter(|pair| pair.due_at <= now && !pair.upstream.is_empty())
+            .map(|pair| pair.upstream.as_str())
+            .collect();
+        if wanted.is_empty() {
+            return Ok(Outlook::default());
+        }
+        let outlook = self
+            .upstreams
+            .outlook(&wanted, self.worker(), self.prober.is_some())
+            .await?;
+        if let Some(prober) = &self.prober
+            && outlook.to_be_probed
+        {
+            prober.notify_one();
+        }
+        Ok(outlook)
     }
 
     /// The transaction itself, run again on conflicts, and with savepoints once
@@ -347,14 +419,14 @@ impl Process {
         desk: &Desk,
         holding: &mut Holding,
         closings: &mut [Closing],
-        plan: &[(Pair, usize)],
-    ) -> Result<(Vec<(Pair, Vec<Claimed>)>, HashSet<Attempt>), DbError> {
+        plan: &[Order],
+    ) -> Result<(Vec<Vec<Claimed>>, HashSet<Attempt>), DbError> {
         let mut isolate = false;
         let mut conflicts = Conflicts::default();
         loop {
             let mut draft = holding.draft(
                 self.worker(),
-                closings.iter().map(|closing| closing.unit.id),
+                closings.iter().map(|closing| closing.unit.attempt()),
             );
             let written = self
                 .try_write(desk, &mut draft, closings, plan, isolate)
@@ -386,19 +458,21 @@ impl Process {
         desk: &Desk,
         holding: &mut Draft,
         closings: &mut [Closing],
-        plan: &[(Pair, usize)],
+        plan: &[Order],
         isolate: bool,
-    ) -> Result<(Vec<(Pair, Vec<Claimed>)>, HashSet<Attempt>), FinishError> {
+    ) -> Result<(Vec<Vec<Claimed>>, HashSet<Attempt>), FinishError> {
         let mut tx = self.db.begin().await?;
         let writer = Writer {
             name: &self.name,
             kinds: &self.kinds,
         };
         let finished = finish::finish(&mut tx, writer, closings, isolate, self.clock.now()).await?;
+        self.recorder
+            .settle(&mut tx, closings, self.clock.now())
+            .await?;
         let mut claimed = Vec::with_capacity(plan.len());
-        for (pair, most) in plan {
-            let units = self.claim(&mut tx, desk, holding, pair, *most).await?;
-            claimed.push((pair.clone(), units));
+        for order in plan {
+            claimed.push(self.claim(&mut tx, desk, holding, order).await?);
         }
         tx.commit().await?;
         Ok((claimed, finished.kept))
@@ -409,19 +483,25 @@ impl Process {
         tx: &mut Tx,
         desk: &Desk,
         holding: &mut Draft,
-        pair: &Pair,
-        most: usize,
+        order: &Order,
     ) -> Result<Vec<Claimed>, DbError> {
+        let pair = &order.pair;
         let ask = Ask {
             worker: holding.worker(),
             pool: &desk.pool,
             upstream: &pair.upstream,
             rank: pair.rank,
-            most,
+            most: order.most,
             kinds: &desk.kinds,
             now: self.clock.now(),
         };
+        if order.probe && !probe::lease(tx, &pair.upstream, ask.worker, ask.now).await? {
+            return Ok(Vec::new());
+        }
         let mut units = claim::claim(tx, ask, holding).await?;
+        if order.probe && units.is_empty() {
+            probe::release(tx, &pair.upstream, ask.worker).await?;
+        }
         claim::read_bodies(tx, &mut units).await?;
         Ok(units)
     }
@@ -444,19 +524,26 @@ impl Process {
         Ok(())
     }
 
-    fn abandoned(&self) -> std::sync::MutexGuard<'_, Vec<i64>> {
+    pub(crate) fn abandoned(&self) -> std::sync::MutexGuard<'_, Vec<i64>> {
         self.abandoned
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Books what was claimed, and strikes out what is used up.
-    fn book(&self, desk: &Desk, plan: &[(Pair, usize)], claimed: &[(Pair, Vec<Claimed>)]) {
+    fn book(&self, desk: &Desk, plan: &[Order], claimed: &[Vec<Claimed>]) {
         let monotonic = self.clock.monotonic();
         let mut market = desk.lock();
-        for ((pair, most), (_, units)) in plan.iter().zip(claimed) {
-            if !units.is_empty() {
+        for (Order { pair, most, probe }, units) in plan.iter().zip(claimed) {
+            if let Some(first) = units.first() {
                 market.shares.book(pair, units.len());
+                if *probe {
+                    self.upstreams.decided_by(&pair.upstream, first.attempt());
+                    // Everything else of this upstream waits for its end.
+                    market.pairs.retain(|known| known.upstream != pair.upstream);
+                }
+            } else if *probe {
+                self.upstreams.abandon_trial(&pair.upstream);
             }
             if units.len() < *most {
                 market
@@ -473,31 +560,55 @@ impl Process {
         }
     }
 
-    /// Writes down which upstreams answered and which failed. Best effort: it
-    /// is a hint for other units, and the next turn has the next one.
+    /// Writes down which upstreams answered and which failed, as far as the
+    /// requests have not said so themselves. Best effort: it is a hint for other
+    /// units, and the next turn has the next one.
     async fn note(&self, closings: &[Closing]) {
-        let mut succeeded = Vec::new();
-        let mut failed = Vec::new();
+        let mut succeeded = HashSet::new();
         for closing in closings {
-            let name = &closing.unit.upstream;
-            match &closing.result {
-                Ok(_) if !name.is_empty() => succeeded.push(name.clone()),
-                Err(RunError::Upstream(error)) => {
-                    failed.push((name.clone(), crate::outcome::chain(error.as_ref())));
-                }
-                _ => {}
+            let name = closing.unit.upstream.as_str();
+            if name.is_empty() {
+                continue;
+            }
+            if let Some(trial) = self.upstreams.trial_of(name, closing.unit.attempt()) {
+                self.end_trial(closing, trial.failed).await;
+            } else if self.upstreams.spoke_since(name, closing.started_at) {
+                // A request has said it: the end of its run is no second one.
+            } else if let Err(RunError::Upstream(error)) = &closing.result {
+                let why = crate::outcome::chain(error.as_ref());
+                self.upstreams.note_failure(name, &why).await;
+            } else if has_answer(closing) && succeeded.insert(name) {
+                self.upstreams.note_success(name).await;
             }
         }
-        if succeeded.is_empty() && failed.is_empty() {
-            return;
+    }
+
+    /// The one unit that was let through to a failing upstream has ended.
+    async fn end_trial(&self, closing: &Closing, failed: Option<String>) {
+        let name = &closing.unit.upstream;
+        let verdict = match (&closing.result, failed) {
+            (Err(RunError::Upstream(error)), _) => {
+                Verdict::Fails(crate::outcome::chain(error.as_ref()))
+            }
+            (_, Some(why)) => Verdict::Fails(why),
+            _ if has_answer(closing) => Verdict::Works,
+            _ => Verdict::Unknown,
+        };
+        if let Err(error) = self.upstreams.end_trial(name, self.worker(), verdict).await {
+            tracing::warn!(upstream = name, %error, "could not write down how a probe fared");
         }
-        let mut notebook = self.notebook.lock().await;
-        if let Err(error) = notebook
-            .note(&self.db, &self.clock, &succeeded, &failed)
-            .await
-        {
-            tracing::warn!(%error, "could not write down how upstreams fare");
-        }
+    }
+}
+
+/// Whether a run has an answer of its upstream. One that waits, or was told to
+/// come back later, may not have asked at all.
+fn has_answer(closing: &Closing) -> bool {
+    match &closing.result {
+        Ok(ending) => matches!(
+            ending.outcome,
+            Outcome::Done | Outcome::Partial { .. } | Outcome::Gone { .. }
+        ),
+        Err(_) => false,
     }
 }
 

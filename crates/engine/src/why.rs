@@ -40,6 +40,17 @@ pub enum Why {
         /// When it returns by itself; never, for a one-off.
         returns_at: Option<Timestamp>,
     },
+    /// A host has a subprocess for it and takes it up again; others wait.
+    Subprocess {
+        /// What it is.
+        name: String,
+        /// The host.
+        host: String,
+        /// Its process id there.
+        pid: Option<i64>,
+        /// Others may run it after this.
+        until: Timestamp,
+    },
     /// Somebody paused its pool.
     PoolPaused {
         /// The pool.
@@ -71,6 +82,22 @@ pub enum Why {
         until: Timestamp,
         /// The last thing that went wrong.
         error: Option<String>,
+    },
+    /// Its upstream wants silence.
+    UpstreamHeld {
+        /// The upstream.
+        upstream: String,
+        /// Until then.
+        until: Timestamp,
+        /// What it said.
+        why: String,
+    },
+    /// Its upstream allows no more for now, with any token.
+    BudgetSpent {
+        /// The upstream.
+        upstream: String,
+        /// Until then.
+        until: Timestamp,
     },
     /// Somebody paused its upstream.
     UpstreamPaused {
@@ -118,6 +145,7 @@ impl Engine {
         }
         if unit.state == State::Ready {
             let due_now = reasons.is_empty();
+            self.subprocess_reason(&unit, &mut reasons).await?;
             // Upstreams first: what they hold back does not wait for a slot.
             self.upstream_reasons(&unit, &mut reasons).await?;
             self.pool_reasons(&unit, due_now, &mut reasons).await?;
@@ -139,6 +167,28 @@ impl Engine {
             requirements,
             open: row.get("n")?,
         })
+    }
+
+    /// Instead of a bare due time: what the unit is kept for.
+    async fn subprocess_reason(
+        &self,
+        unit: &crate::UnitView,
+        reasons: &mut Vec<Why>,
+    ) -> Result<(), DbError> {
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        for held in self.subprocesses(Some(unit.id)).await? {
+            if let Some(until) = held.held_until.filter(|until| Some(*until) == unit.due_at) {
+                *reasons = vec![Why::Subprocess {
+                    name: held.name,
+                    host: held.host,
+                    pid: held.pid,
+                    until,
+                }];
+            }
+        }
+        Ok(())
     }
 
     async fn pool_reasons(
@@ -197,25 +247,35 @@ impl Engine {
         let Some(name) = &unit.upstream else {
             return Ok(());
         };
-        let row = self
-            .db
-            .fetch_optional(sql!("SELECT * FROM upstream WHERE name = $1", name))
-            .await?;
-        let Some(row) = row else {
+        let upstream = inspect::upstream_view(self, name).await?;
+        let Some(upstream) = upstream else {
             return Ok(());
         };
-        if row.get::<Option<Timestamp>>("paused_at")?.is_some() {
+        if upstream.paused_at.is_some() {
             reasons.push(Why::UpstreamPaused {
                 upstream: name.clone(),
-                why: row.get("paused_why")?,
+                why: upstream.paused_why,
             });
         }
-        let until: Option<Timestamp> = row.get("open_until")?;
-        if let Some(until) = until.filter(|until| *until > self.clock.now()) {
+        // Also when the pause is over: then it waits for the probe.
+        if let Some(until) = upstream.open_until {
             reasons.push(Why::BreakerOpen {
                 upstream: name.clone(),
                 until,
-                error: row.get("last_error")?,
+                error: upstream.last_error,
+            });
+        }
+        if let Some(until) = upstream.held_until {
+            reasons.push(Why::UpstreamHeld {
+                upstream: name.clone(),
+                until,
+                why: upstream.held_why.unwrap_or_default(),
+            });
+        }
+        if let Some(until) = upstream.spent_until {
+            reasons.push(Why::BudgetSpent {
+                upstream: name.clone(),
+                until,
             });
         }
         Ok(())

@@ -19,9 +19,10 @@ use db::DbError;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Count, Engine, Handler, Kind, Pool, UnitId, heart, holding,
+    Count, Engine, Handler, Kind, Pool, Probe, Subprocesses, UnitId, heart, holding,
     lane::Lane,
     lease::Introduction,
+    process::Recorder,
     turn::{Desk, Process, SharedProcess},
 };
 
@@ -79,7 +80,9 @@ pub struct Worker {
     kinds: BTreeMap<&'static str, (Kind, Arc<dyn Handler>)>,
     pools: BTreeMap<String, Pool>,
     timing: Timing,
+    subprocesses: Subprocesses,
     release: String,
+    probe: Option<Arc<dyn Probe>>,
 }
 
 impl std::fmt::Debug for Worker {
@@ -106,7 +109,9 @@ impl Worker {
             kinds: BTreeMap::new(),
             pools: BTreeMap::new(),
             timing: Timing::default(),
+            subprocesses: Subprocesses::default(),
             release: env!("CARGO_PKG_VERSION").to_owned(),
+            probe: None,
         }
     }
 
@@ -134,9 +139,22 @@ impl Worker {
         self
     }
 
+    /// Sets how detached subprocesses are dealt with.
+    pub fn subprocesses(mut self, subprocesses: Subprocesses) -> Self {
+        self.subprocesses = subprocesses;
+        self
+    }
+
     /// The release that shows in the list of workers.
     pub fn release(mut self, release: impl Into<String>) -> Self {
         self.release = release.into();
+        self
+    }
+
+    /// How to find out whether a failing upstream works again. Without one, the
+    /// first unit that is due for it is let through alone.
+    pub fn probe(mut self, probe: Arc<dyn Probe>) -> Self {
+        self.probe = Some(probe);
         self
     }
 
@@ -190,6 +208,7 @@ impl Worker {
         quiet.cancel();
         background.close();
         background.wait().await;
+        engine.upstreams().give_back().await;
         engine.leave(house.process.worker()).await?;
         Ok(Idle {
             counts: engine.counts().await?,
@@ -203,7 +222,9 @@ impl Worker {
             kinds,
             mut pools,
             timing,
+            subprocesses,
             release,
+            probe,
         } = self;
         for (kind, _) in kinds.values() {
             pools
@@ -249,9 +270,14 @@ impl Worker {
                 .map(|(kind, _)| (kind.name, kind.clone()))
                 .collect(),
             desks,
-            notebook: tokio::sync::Mutex::default(),
+            upstreams: engine.upstreams().clone(),
+            prober: probe.is_some().then(tokio::sync::Notify::new),
+            recorder: Arc::new(Recorder::new(subprocesses)),
             abandoned: Mutex::default(),
         });
+        // Before the first claim: what this host has must not be started anew.
+        process.forget_old_records().await?;
+        process.recover().await?;
         Ok(Arc::new(House {
             engine,
             process,
@@ -267,6 +293,7 @@ impl Worker {
             suspended: AtomicBool::new(false),
             in_flight: Mutex::default(),
             gate: Gate::default(),
+            probe,
         }))
     }
 }
@@ -288,6 +315,7 @@ pub(crate) struct House {
     /// What this process runs: attempt, and how to tell the run that it lost its lease.
     pub in_flight: Mutex<HashMap<UnitId, (i64, CancellationToken)>>,
     pub gate: Gate,
+    pub probe: Option<Arc<dyn Probe>>,
 }
 
 /// Lets a suspect run alone: lanes hold it shared while they run anything, and
@@ -327,6 +355,8 @@ impl House {
             until(Box::pin(heart::beat_for_ever(self.clone()))),
             until(Box::pin(self.clone().resolve_for_ever())),
             until(Box::pin(house.keep_house_for_ever())),
+            until(Box::pin(self.clone().probe_for_ever())),
+            until(Box::pin(self.clone().recover_for_ever())),
             until(Box::pin(async move { ear.listen().await })),
         ]
     }
@@ -354,6 +384,30 @@ impl House {
                     tracing::warn!(%error, "could not fold requirements, trying again");
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
+            }
+        }
+    }
+
+    /// Probes failing upstreams whenever a survey finds that one is due.
+    async fn probe_for_ever(self: Arc<Self>) {
+        let (Some(prober), Some(probe)) = (&self.process.prober, &self.probe) else {
+            return;
+        };
+        loop {
+            prober.notified().await;
+            let worker = self.process.worker();
+            if let Err(error) = self.process.upstreams.probe_all(worker, probe).await {
+                tracing::warn!(%error, "could not probe an upstream");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
+    }
+
+    async fn recover_for_ever(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(self.process.recorder.settings.poll).await;
+            if let Err(error) = self.process.recover().await {
+                tracing::warn!(%error, "could not look after subprocesses, trying again later");
             }
         }
     }
@@ -401,7 +455,12 @@ impl House {
     }
 
     async fn is_idle(&self) -> Result<bool, DbError> {
-        if !self.flights().is_empty() {
+        let returning =
+            |pool| self.process.is_returning(pool, true) || self.process.is_returning(pool, false);
+        if !self.flights().is_empty()
+            || self.process.upstreams.is_probing()
+            || self.process.desks.keys().any(|pool| returning(pool))
+        {
             return Ok(false);
         }
         let unfolded = self
@@ -421,25 +480,28 @@ impl House {
         Ok(self.flights().is_empty())
     }
 
-    /// Whether some due unit of the pool is of a kind and version that we run.
+    /// Whether some due unit that may be claimed is of a kind and version that we run.
     async fn can_claim(&self, desk: &Desk) -> Result<bool, DbError> {
-        for (kind, version) in &desk.kinds {
-            let row = self
-                .engine
-                .db
-                .fetch_optional(db::sql!(
-                    "SELECT id FROM unit WHERE shelf = 'ready' AND pool = $1 AND due_at <= $2
-                       AND kind = $3 AND version <= $4
-                       AND NOT EXISTS (SELECT 1 FROM upstream WHERE upstream.name = unit.upstream
-                            AND (upstream.paused_at IS NOT NULL OR upstream.open_until > $2)) LIMIT 1",
-                    &desk.pool,
-                    self.engine.clock.now(),
-                    *kind,
-                    *version
-                ))
-                .await?;
-            if row.is_some() {
-                return Ok(true);
+        let now = self.engine.clock.now();
+        for pair in desk.due_pairs(now) {
+            for (kind, version) in &desk.kinds {
+                let row = self
+                    .engine
+                    .db
+                    .fetch_optional(db::sql!(
+                        "SELECT id FROM unit WHERE shelf = 'ready' AND pool = $1 AND upstream = $2
+                           AND rank = $3 AND due_at <= $4 AND kind = $5 AND version <= $6 LIMIT 1",
+                        &desk.pool,
+                        &pair.upstream,
+                        pair.rank.number(),
+                        now,
+                        *kind,
+                        *version
+                    ))
+                    .await?;
+                if row.is_some() {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)

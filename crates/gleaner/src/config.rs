@@ -25,7 +25,7 @@ use std::{
 pub(crate) use deprecated::Deprecated;
 pub(crate) use example::example;
 pub(crate) use keys::{Key, SECTIONS, Section};
-pub(crate) use settings::Settings;
+pub(crate) use settings::{Settings, Upstream};
 pub(crate) use value::{Value, show_size};
 
 use crate::{

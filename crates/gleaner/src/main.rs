@@ -6,6 +6,7 @@ mod config;
 mod data_directory;
 mod error;
 mod logging;
+mod outside;
 mod printer;
 mod rounds;
 mod session;

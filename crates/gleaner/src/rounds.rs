@@ -1,6 +1,6 @@
 //! Wiring: the collectors with the settings they run under, and the work that a repository brings.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use collect::{
     collector::{Need, Registered},
@@ -13,13 +13,16 @@ use store::repositories::Repository;
 use crate::{
     config::Settings,
     error::{Failure, Result, codes},
+    outside,
 };
 
 /// A worker for the rounds that are switched on, or for those of `only`: kinds, or whole rounds.
 pub(crate) fn worker(engine: Engine, settings: &Settings, only: &[String]) -> Result<Worker> {
-    let chosen = choose(settings, only)?;
+    let outside = outside::outside(&engine, settings)?;
+    let chosen = choose(registry::all(&outside), settings, only)?;
     let pools: BTreeSet<&str> = chosen.iter().map(|one| one.kind.pool).collect();
     let mut worker = Worker::new(engine)
+        .probe(Arc::new(outside.http))
         .release(env!("CARGO_PKG_VERSION"))
         .timing(Timing {
             grace: settings.work.shutdown_grace,
@@ -50,7 +53,7 @@ pub(crate) fn worker(engine: Engine, settings: &Settings, only: &[String]) -> Re
 
 /// The programs that collectors call.
 pub(crate) fn tools() -> BTreeSet<&'static str> {
-    let needs = registry::all().into_iter().flat_map(|one| one.needs);
+    let needs = registry::declared().into_iter().flat_map(|one| one.needs);
     let tools = needs.filter_map(|need| match need {
         Need::Tool(name) => Some(*name),
         _ => None,
@@ -93,8 +96,7 @@ pub(crate) async fn stop(engine: &Engine, id: i64) -> Result<()> {
     Ok(())
 }
 
-fn choose(settings: &Settings, only: &[String]) -> Result<Vec<Registered>> {
-    let all = registry::all();
+fn choose(all: Vec<Registered>, settings: &Settings, only: &[String]) -> Result<Vec<Registered>> {
     for wanted in only {
         if !all.iter().any(|one| is(one, wanted)) {
             let kinds: Vec<&str> = all.iter().map(|one| one.kind.name).collect();
@@ -139,7 +141,7 @@ mod tests {
     /// The example file and `config show` tell the truth about what holds.
     #[test]
     fn defaults_are_those_that_the_collectors_declare() {
-        for one in registry::all() {
+        for one in registry::declared() {
             let name = section(one.kind.name);
             if name == "drill" {
                 // Runs when a person starts one, and never by itself: nothing to set.

@@ -1,5 +1,7 @@
 //! Source trees with manifests, as projects really lay them out.
 
+use crate::dice::Dice;
+
 /// One repository's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceTree {
@@ -93,32 +95,6 @@ fn both(dice: &mut Dice, name: &str, files: &mut Vec<(String, String)>) {
             dice.version()
         ),
     ));
-}
-
-/// A small generator (splitmix64): the world must be the same everywhere, and
-/// it needs no more than that.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.below(words.len() as u64) as usize]
-    }
-
-    fn version(&mut self) -> String {
-        format!("{}.{}.{}", self.below(4), self.below(12), self.below(30))
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,13 @@
 //! |---|---|
 //! | [`repositories`] | the catalogue: add, find, list, rename, archive, remove |
 //! | [`groups`] | named sets of repositories |
+//! | [`group_sources`] | the owners on forges that groups keep up with |
+//! | [`forge_hosts`] | what hosts run, where their name does not tell |
+//! | [`metadata`] | what forges say of repositories, and every change of it |
 //! | [`contributors`] | people and their addresses |
 //! | [`observed`] | evidence and manifests as sources report them, with their history |
 //! | [`drill`] | what drills write, to be counted |
+//! | [`http_cache`] | answers of upstreams with their validators, bounded |
 //! | [`sources`] | when each source was asked and how it answered |
 //! | [`show`] | everything about one repository, for a person |
 //!
@@ -19,7 +23,11 @@
 
 pub mod contributors;
 pub mod drill;
+pub mod forge_hosts;
+pub mod group_sources;
 pub mod groups;
+pub mod http_cache;
+pub mod metadata;
 pub mod observed;
 pub mod repositories;
 mod schema;

@@ -30,5 +30,17 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0004_drill.sql"),
             serves: 1,
         },
+        Migration {
+            number: 5,
+            name: "http cache",
+            sql: include_str!("../migrations/0005_http_cache.sql"),
+            serves: 1,
+        },
+        Migration {
+            number: 6,
+            name: "forges",
+            sql: include_str!("../migrations/0006_forges.sql"),
+            serves: 1,
+        },
     ],
 };

@@ -39,10 +39,7 @@ impl Local {
             return Ok(());
         }
         // An id with a line break in it would be two questions.
-        if ids
-            .iter()
-            .any(|id| !id.bytes().all(|byte| byte.is_ascii_hexdigit()) || id.is_empty())
-        {
+        if ids.iter().any(|id| !is_hex(id)) {
             return Err(GitError::Garbled { command: CAT_FILE });
         }
         let limits = *self.limits();
@@ -84,6 +81,47 @@ impl Local {
         };
         within(CAT_FILE, limits.time, read).await
     }
+}
+
+impl Local {
+    /// Those of these ids that the repository does not hold.
+    pub(super) async fn missing(&self, ids: &[&str]) -> Result<Vec<String>, GitError> {
+        if ids.iter().any(|id| !is_hex(id)) {
+            return Err(GitError::Garbled { command: CAT_FILE });
+        }
+        let names: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        let found = self.resolve(&names).await?;
+        let missing = names.into_iter().zip(found);
+        Ok(missing
+            .filter(|(_, found)| found.is_none())
+            .map(|(id, _)| id)
+            .collect())
+    }
+
+    /// The objects that names lead to, each in its place. The names must hold no line breaks.
+    pub(super) async fn resolve(&self, names: &[String]) -> Result<Vec<Option<String>>, GitError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut questions = names.join("\n");
+        questions.push('\n');
+        let limit = questions.len() + names.len() * 100;
+        let git = self.git(CAT_FILE).args(["--batch-check=%(objectname)"]);
+        let said = git.ask(questions, limit).await?;
+        let found: Vec<Option<String>> = said
+            .lines()
+            .map(|line| (is_hex(line)).then(|| line.to_owned()))
+            .collect();
+        if found.len() == names.len() {
+            Ok(found)
+        } else {
+            Err(GitError::Garbled { command: CAT_FILE })
+        }
+    }
+}
+
+fn is_hex(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// `<id> blob <size>\n<bytes>\n`, or `<id> missing\n`; none at the end of the stream.

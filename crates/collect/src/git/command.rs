@@ -9,7 +9,7 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     process::{Child, Command},
     time::timeout,
 };
@@ -113,7 +113,31 @@ impl Git {
         within(name, self.limit, said).await
     }
 
-    /// The same, and a failure is an error.
+    /// Asks questions, one a line, and returns all answers.
+    pub(super) async fn ask(self, questions: String, limit: usize) -> Result<String, GitError> {
+        let mut git = self.with_input();
+        let (name, limit_of_time) = (git.name, git.limit);
+        let asked = async {
+            let (mut child, complaint) = complaints(git.start()?);
+            let stdin = child.stdin.take();
+            let give = async move {
+                if let Some(mut stdin) = stdin {
+                    // A broken pipe here shows as a missing answer there.
+                    let _ = stdin.write_all(questions.as_bytes()).await;
+                }
+            };
+            let ((), said) = tokio::join!(give, read_all(name, child.stdout.take(), limit));
+            let said = said?;
+            let (status, complaint) = finish(name, child, complaint).await?;
+            if !status.success() {
+                return Err(failed(name, &complaint));
+            }
+            String::from_utf8(said).map_err(|_| GitError::Garbled { command: name })
+        };
+        within(name, limit_of_time, asked).await
+    }
+
+    /// The same as [`Git::say`], and a failure is an error.
     pub(super) async fn tell(self) -> Result<String, GitError> {
         let name = self.name;
         let said = self.say().await?;

@@ -9,6 +9,8 @@ use super::{GitError, Limits, command::Git};
 pub struct Local {
     git_dir: PathBuf,
     limits: Limits,
+    /// Blobs may be missing, so nobody asks for their sizes.
+    partial: bool,
 }
 
 /// What a repository's default branch leads to.
@@ -46,7 +48,11 @@ impl Local {
         if !said.status.success() || said.stdout.is_empty() {
             return Err(GitError::NotARepository(path.to_owned()));
         }
-        Ok(Self { git_dir, limits })
+        Ok(Self {
+            git_dir,
+            limits,
+            partial: false,
+        })
     }
 
     /// Where the default branch leads.
@@ -85,6 +91,23 @@ impl Local {
                 message: format!("{other} leads to no commit"),
             }),
         }
+    }
+
+    /// A repository that was made here.
+    pub(super) fn fetched(git_dir: &Path, limits: Limits) -> Self {
+        Self {
+            git_dir: git_dir.to_owned(),
+            limits,
+            partial: false,
+        }
+    }
+
+    pub(super) fn set_partial(&mut self, partial: bool) {
+        self.partial = partial;
+    }
+
+    pub(super) fn is_partial(&self) -> bool {
+        self.partial
     }
 
     pub(super) fn limits(&self) -> &Limits {

@@ -1,6 +1,7 @@
 //! Reading git repositories without a checkout.
 //!
-//! A tree is listed and blobs are read by id; nothing is ever written, checked out, fetched or run.
+//! [`Local`] lists a tree and reads blobs by id; nothing is ever written, checked out, fetched or run.
+//! [`remote`] fetches what is elsewhere, into directories of its own that [`Local`] then reads.
 //! It is done by the `git` binary as a subprocess rather than by a library: it reads every
 //! repository format there is, a fault in it cannot take the process along, and it can be stopped
 //! at a time limit.
@@ -16,6 +17,7 @@ mod blobs;
 mod command;
 mod error;
 mod local;
+pub mod remote;
 mod tree;
 
 use std::time::Duration;

@@ -18,7 +18,7 @@ pub struct Entry {
     pub id: String,
     /// What it is.
     pub kind: EntryKind,
-    /// The size in bytes; none for a submodule.
+    /// The size in bytes; none for a submodule, and where blobs were not fetched.
     pub size: Option<u64>,
 }
 
@@ -44,9 +44,13 @@ impl Local {
         mut wanted: impl FnMut(&Entry) -> bool,
     ) -> Result<Vec<Entry>, GitError> {
         let limits = *self.limits();
-        let mut git =
-            self.git(LS_TREE)
-                .args(["-r", "-z", "-l", "--full-tree", "--end-of-options", commit]);
+        // A size would have to be fetched with its blob, one by one.
+        let sizes: &[&str] = if self.is_partial() { &[] } else { &["-l"] };
+        let mut git = self
+            .git(LS_TREE)
+            .args(["-r", "-z", "--full-tree"])
+            .args(sizes)
+            .args(["--end-of-options", commit]);
         let read = async {
             let (mut child, complaint) = complaints(git.start()?);
             let mut kept = Vec::new();
@@ -89,12 +93,12 @@ impl Local {
     }
 }
 
-/// `100644 blob <id>    1234\t<path>`
+/// `100644 blob <id>    1234\t<path>`, with or without the size.
 fn parse(line: &[u8]) -> Option<Entry> {
     let tab = line.iter().position(|byte| *byte == b'\t')?;
     let head = std::str::from_utf8(&line[..tab]).ok()?;
     let mut words = head.split_ascii_whitespace();
-    let (mode, kind, id, size) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let (mode, kind, id) = (words.next()?, words.next()?, words.next()?);
     let kind = match (mode, kind) {
         ("120000", _) => EntryKind::Link,
         (_, "blob") => EntryKind::File,
@@ -105,7 +109,7 @@ fn parse(line: &[u8]) -> Option<Entry> {
         path: text(&line[tab + 1..]),
         id: id.to_owned(),
         kind,
-        size: size.parse().ok(),
+        size: words.next().and_then(|size| size.parse().ok()),
     })
 }
 

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod breakers;
+mod budgets;
 mod claiming;
 mod drill;
 mod enqueueing;
@@ -12,5 +14,8 @@ mod leases;
 mod outcomes;
 mod plans;
 mod requirements;
+#[allow(dead_code, reason = "made for another binary as well")]
+mod scanner;
 mod steering;
+mod subprocesses;
 mod workers;

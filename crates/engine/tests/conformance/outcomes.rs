@@ -125,7 +125,7 @@ both! {
         let held = drill.claim_one().await;
         drill.fail(held, RunError::upstream("502")).await;
         assert_eq!(drill.unit("test/once:a").await.unit.strikes, 1, "it served another meanwhile");
-        let upstreams = drill.engine.upstreams().await.unwrap();
+        let upstreams = drill.engine.upstream_views().await.unwrap();
         assert_eq!((upstreams[0].upstream.as_str(), upstreams[0].failures), ("u", 1));
         assert_eq!(upstreams[0].last_error.as_deref(), Some("502"));
     }

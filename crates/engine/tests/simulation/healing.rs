@@ -6,7 +6,7 @@ use std::time::Duration;
 use db::{Timestamp, sql};
 use engine::{State, UnitId};
 
-use crate::model::{Intent, POOLS, World};
+use crate::model::{Intent, POOLS, UPSTREAMS, World};
 
 /// More rounds than any seed needs: one per due time, and thirteen per poison.
 const ROUNDS: usize = 600;
@@ -19,9 +19,12 @@ impl World {
         for pool in std::mem::take(&mut self.paused) {
             self.engine.resume_pool(pool).await.unwrap();
         }
-        for upstream in std::mem::take(&mut self.blocked) {
+        self.blocked.clear();
+        for upstream in &UPSTREAMS[1..] {
             self.engine.reset_upstream(upstream).await.unwrap();
         }
+        self.broken = self.breakers().await;
+        assert!(self.broken.is_empty());
         let healed_at = self.clock.now();
         for round in 0.. {
             assert!(

@@ -241,6 +241,11 @@ impl World {
             "{old:?}\n{new:?}"
         );
         if new.attempt == old.attempt {
+            // What is done stays where it was in the order.
+            let (rank, due) = match state {
+                State::Done => (old.rank, old.due_at),
+                _ => (rank, due),
+            };
             assert_eq!(
                 (new.state, new.rank, new.due_at),
                 (state, rank, due),
@@ -308,6 +313,28 @@ impl World {
         }
     }
 
+    /// Nothing is claimed for an upstream that is left alone, and one unit alone
+    /// while its breaker is half-open.
+    pub(crate) fn check_breakers(
+        &self,
+        before: &Table,
+        claimed: &[Held],
+        broken: &std::collections::HashMap<String, Timestamp>,
+    ) {
+        for (upstream, until) in broken {
+            let asks = |held: &&Held| {
+                let row = before.get(&held.id());
+                row.is_some_and(|row| row.upstream == *upstream)
+            };
+            let asking = claimed.iter().filter(asks).count();
+            if *until > self.clock.now() {
+                assert_eq!(asking, 0, "claimed for {upstream}, which is left alone");
+            } else if self.broken.contains_key(upstream) {
+                assert!(asking <= 1, "{asking} were claimed to probe {upstream}");
+            }
+        }
+    }
+
     /// A unit that a claim of this pool should find now.
     pub(crate) fn claimable<'t>(
         &self,
@@ -322,6 +349,7 @@ impl World {
                 && (row.rank == ALONE) == alone
                 && !self.paused.contains(pool)
                 && !self.blocked.contains(row.upstream.as_str())
+                && !self.broken.contains_key(&row.upstream)
         })
     }
 

@@ -180,6 +180,8 @@ pub(crate) struct World {
     pub ended: HashMap<UnitId, Timestamp>,
     pub paused: HashSet<&'static str>,
     pub blocked: HashSet<&'static str>,
+    /// Upstreams whose breaker is not closed, and until when it is open.
+    pub broken: HashMap<String, Timestamp>,
     /// Upstreams that fail for everybody.
     pub down: HashSet<&'static str>,
     /// The fault that hits this step, if any.
@@ -193,7 +195,8 @@ impl World {
         let mut tx = db.begin().await.unwrap();
         if tx.dialect() == Dialect::Postgres {
             tx.script(
-                "TRUNCATE unit, unit_body, run, requirement, unfolded, worker, pool, upstream, duty
+                "TRUNCATE unit, unit_body, run, requirement, unfolded, worker, pool, upstream, duty,
+                    budget, budget_slice
                     RESTART IDENTITY;
                  DROP TABLE IF EXISTS fact, mark"
                     .into(),
@@ -237,6 +240,7 @@ impl World {
             ended: HashMap::new(),
             paused: HashSet::new(),
             blocked: HashSet::new(),
+            broken: HashMap::new(),
             down: HashSet::new(),
             fault: None,
             names,

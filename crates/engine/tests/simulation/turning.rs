@@ -1,6 +1,6 @@
 //! The steps of processes, each with its checks.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use db::{DbError, sql, testing::CommitFault};
 use engine::{Ending, Outcome, Run, RunError, UnitId, steps::Held};
@@ -48,10 +48,13 @@ impl World {
         } else {
             Vec::new()
         };
+        let broken = self.breakers().await;
+        let hand = &self.processes[index].hand;
         self.arm();
         let result = hand.turn(pool, ends, want, alone).await;
         self.db.commit_faults().clear();
         let after = self.read_table().await;
+        self.broken = self.breakers().await;
         let happened = self.fault != Some(CommitFault::Before) || result.is_ok();
         if happened {
             for job in &over {
@@ -78,6 +81,10 @@ impl World {
                 job.held.attempt()
             );
         }
+        self.check_breakers(&before, &claimed, &broken);
+        // What was broken before the turn or is now was not to be claimed.
+        let mended = self.broken.clone();
+        self.broken.extend(broken);
         let ended: HashSet<UnitId> = over.iter().map(|job| job.held.id()).collect();
         self.check_claims(
             index,
@@ -87,6 +94,7 @@ impl World {
             &ended,
             (pool, want, alone),
         );
+        self.broken = mended;
         let poisoned = claimed.iter().any(|held| held.key().starts_with("poison"));
         let process = &mut self.processes[index];
         for held in claimed {
@@ -108,11 +116,27 @@ impl World {
     async fn last_successes(&self) -> Vec<(String, Option<db::Timestamp>)> {
         let rows = self
             .db
-            .fetch_all(sql!("SELECT name, succeeded_at FROM upstream"))
+            .fetch_all(sql!(
+                "SELECT name, succeeded_at FROM upstream WHERE open_until IS NULL"
+            ))
             .await
             .unwrap();
         rows.iter()
             .map(|row| (row.get("name").unwrap(), row.get("succeeded_at").unwrap()))
+            .collect()
+    }
+
+    /// Upstreams whose breaker is not closed.
+    pub(crate) async fn breakers(&self) -> HashMap<String, db::Timestamp> {
+        let rows = self
+            .db
+            .fetch_all(sql!(
+                "SELECT name, open_until FROM upstream WHERE open_until IS NOT NULL"
+            ))
+            .await
+            .unwrap();
+        rows.iter()
+            .map(|row| (row.get("name").unwrap(), row.get("open_until").unwrap()))
             .collect()
     }
 

@@ -96,9 +96,21 @@ pub(crate) async fn page(State(web): State<Web>) -> Result<Response, Problem> {
 /// What keeps work from being done and a person should know.
 async fn abnormal(web: &Web) -> Result<Vec<String>, Problem> {
     let mut lines = Vec::new();
-    for upstream in web.engine.upstreams().await.map_err(Problem::database)? {
+    for upstream in web
+        .engine
+        .upstream_views()
+        .await
+        .map_err(Problem::database)?
+    {
         if upstream.breaker != "closed" {
             lines.push(format!("{} is {}", upstream.upstream, upstream.breaker));
+        }
+        if let Some(until) = upstream.held_until {
+            lines.push(format!("{} wants silence until {until}", upstream.upstream));
+        }
+        if let Some(until) = upstream.spent_until {
+            let name = &upstream.upstream;
+            lines.push(format!("the budget of {name} is spent until {until}"));
         }
     }
     for pool in web.engine.pools().await.map_err(Problem::database)? {

@@ -230,7 +230,22 @@ pub(super) async fn displace(tx: &mut Tx, id: i64, now: Timestamp) -> Result<(),
     Ok(())
 }
 
-/// Moves names and groups of one entry to another and drops it.
+/// Makes one entry of two that turned out to be the same repository: `dropped` goes, and its
+/// address finds `kept`.
+pub async fn absorb(tx: &mut Tx, kept: i64, dropped: i64, now: Timestamp) -> Result<(), DbError> {
+    tx.execute(sql!(
+        "INSERT INTO repository_name (key, slug_key, repository, url, until)
+         SELECT key, slug_key, $1, url, $3 FROM repository WHERE id = $2 AND key NOT LIKE '%#%'
+         ON CONFLICT (key) DO UPDATE SET repository = excluded.repository, until = excluded.until",
+        kept,
+        dropped,
+        now
+    ))
+    .await?;
+    merge(tx, kept, dropped).await
+}
+
+/// Moves names, groups and history of one entry to another and drops it.
 async fn merge(tx: &mut Tx, kept: i64, dropped: i64) -> Result<(), DbError> {
     tx.execute(sql!(
         "UPDATE repository_name SET repository = $1 WHERE repository = $2",
@@ -242,6 +257,20 @@ async fn merge(tx: &mut Tx, kept: i64, dropped: i64) -> Result<(), DbError> {
         "INSERT INTO repo_group_member (repo_group, repository, added_at)
          SELECT repo_group, $1, added_at FROM repo_group_member WHERE repository = $2
          ON CONFLICT (repo_group, repository) DO NOTHING",
+        kept,
+        dropped
+    ))
+    .await?;
+    tx.execute(sql!(
+        "INSERT INTO repo_group_source_member (source, repository, joined, listed_at)
+         SELECT source, $1, joined, listed_at FROM repo_group_source_member WHERE repository = $2
+         ON CONFLICT (source, repository) DO NOTHING",
+        kept,
+        dropped
+    ))
+    .await?;
+    tx.execute(sql!(
+        "UPDATE repository_event SET repository = $1 WHERE repository = $2",
         kept,
         dropped
     ))

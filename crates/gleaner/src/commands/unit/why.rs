@@ -57,6 +57,15 @@ pub(in crate::commands) fn explain(unit: UnitId, why: &Why) -> WhyNot {
             let error = error.as_deref().unwrap_or("an unknown error");
             format!("it was set aside after: {error}; `gleaner unit retry` gives it a fresh start")
         }
+        Why::Subprocess {
+            name,
+            host,
+            until: held_until,
+            ..
+        } => {
+            until = Some(*held_until);
+            format!("its subprocess {name} still runs on {host}, or has left its output there")
+        }
         Why::PoolPaused { pool, why, .. } => match why {
             Some(why) => format!("the pool {pool} is paused: {why}"),
             None => format!("the pool {pool} is paused; `gleaner pool resume {pool}` starts it"),
@@ -75,6 +84,21 @@ pub(in crate::commands) fn explain(unit: UnitId, why: &Why) -> WhyNot {
             until = Some(*open_until);
             let error = error.as_deref().unwrap_or("too many failures");
             format!("{upstream} is not asked for now: {error}")
+        }
+        Why::UpstreamHeld {
+            upstream,
+            until: held_until,
+            why,
+        } => {
+            until = Some(*held_until);
+            format!("{upstream} wants silence: {why}")
+        }
+        Why::BudgetSpent {
+            upstream,
+            until: spent_until,
+        } => {
+            until = Some(*spent_until);
+            format!("{upstream} allows no more for now: the budget is spent")
         }
         Why::UpstreamPaused { upstream, why } => match why {
             Some(why) => format!("{upstream} is paused: {why}"),

@@ -1,0 +1,178 @@
+//! Gitea and Forgejo.
+//!
+//! An owner's list cannot be sorted, search by the owner's number can, and is paged the same way:
+//! at most 50 at a time, with the whole count in a header. There are no entity tags, so that an
+//! unchanged repository costs an answer. A push and a change of settings are one time.
+
+use facts::repository::Forge as Software;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+
+use super::{Asked, Forge, Listed, NoAnswer, Order, Owner, Page, Seen, Sight, Which, text};
+use crate::http::{Ask, Reply, Session, segment};
+
+#[derive(Debug)]
+pub(super) struct Gitea {
+    host: String,
+    session: Session,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    id: u64,
+    full_name: String,
+    empty: Option<bool>,
+    #[serde(default)]
+    private: bool,
+    #[serde(default)]
+    internal: bool,
+    fork: Option<bool>,
+    parent: Option<Parent>,
+    archived: Option<bool>,
+    default_branch: Option<String>,
+    updated_at: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Parent {
+    full_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Account {
+    id: u64,
+    #[serde(alias = "username")]
+    login: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Results {
+    data: Vec<Repository>,
+}
+
+impl Gitea {
+    pub(super) fn new(host: &str, session: Session) -> Self {
+        Self {
+            host: host.to_owned(),
+            session,
+        }
+    }
+
+    fn ask(&self, path: &str) -> Ask {
+        Ask::get(&self.host, format!("/api/v1{path}")).absent(&[404, 410])
+    }
+
+    async fn one(&self, which: &Which) -> Asked<Seen> {
+        let path = match &which.number {
+            Some(number) => format!("/repositories/{}", segment(number)),
+            None => format!("/repos/{}/{}", segment(&which.owner), segment(&which.name)),
+        };
+        let found = match self.session.ask_json::<Repository>(&self.ask(&path)).await {
+            Reply::Found(found) => found.value,
+            Reply::Absent => return Ok(Seen::Missing),
+            Reply::Unknown(why) if why.status == Some(451) => return Ok(Seen::Blocked),
+            Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
+        };
+        let name = found.full_name.clone();
+        match self.sight(found) {
+            Some(listed) => Ok(Seen::Here(Box::new(listed.sight))),
+            None => Err(NoAnswer::Nonsense(format!(
+                "`{name:.100}` is no repository"
+            ))),
+        }
+    }
+
+    async fn account(&self, path: &str) -> Asked<Option<Owner>> {
+        // An organisation is an account as well.
+        let ask = self.ask(&format!("/users/{}", segment(path)));
+        let found = self.session.ask_json::<Account>(&ask).await.known()?;
+        Ok(found.map(|found| Owner {
+            number: Some(found.value.id.to_string()),
+            path: text::name(found.value.login).unwrap_or_else(|| path.to_owned()),
+            person: false,
+        }))
+    }
+
+    async fn page(&self, owner: &Owner, order: Order, from: Option<&str>) -> Asked<Option<Page>> {
+        let ask = match from {
+            Some(path) => Ask::get(&self.host, path),
+            None => {
+                let (sort, direction) = match order {
+                    // What is new comes last, so that it moves nothing.
+                    Order::Whole => ("id", "asc"),
+                    Order::LastChanged => ("updated", "desc"),
+                };
+                // Without a number the search would be over everything there is.
+                let Some(number) = &owner.number else {
+                    return Err(NoAnswer::Nonsense(format!("{} has no number", owner.path)));
+                };
+                self.ask("/repos/search")
+                    .query("uid", number)
+                    // Without it, whatever the owner works with.
+                    .query("exclusive", true)
+                    .query("sort", sort)
+                    .query("order", direction)
+                    .query("limit", 50)
+            }
+        };
+        let Some(found) = self.session.ask_json::<Results>(&ask).await.known()? else {
+            return Ok(None);
+        };
+        let count = found.value.data.len();
+        let repositories: Vec<Listed> = found
+            .value
+            .data
+            .into_iter()
+            .filter_map(|one| self.sight(one))
+            .collect();
+        let total = found.response.header("x-total-count");
+        Ok(Some(Page {
+            odd: count - repositories.len(),
+            repositories,
+            total: total.and_then(|total| total.parse().ok()),
+            next: found.response.next,
+            not_modified: found.response.not_modified,
+            cut: None,
+        }))
+    }
+
+    fn sight(&self, said: Repository) -> Option<Listed> {
+        let visibility = match (said.private, said.internal) {
+            (_, true) => "internal",
+            (true, false) => "private",
+            (false, false) => "public",
+        };
+        let updated_at = text::time(said.updated_at.as_deref());
+        let sight = Sight {
+            forge_id: said.id.to_string(),
+            url: text::address(Software::Gitea, &self.host, &said.full_name)?,
+            archived: said.archived,
+            default_branch: text::name(said.default_branch),
+            visibility: Some(visibility.to_owned()),
+            fork: said.fork,
+            parent: said.parent.and_then(|parent| text::name(parent.full_name)),
+            empty: said.empty,
+            pushed_at: updated_at,
+        };
+        Some(Listed { sight, updated_at })
+    }
+}
+
+impl Forge for Gitea {
+    fn repository<'a>(&'a self, which: &'a Which) -> BoxFuture<'a, Asked<Seen>> {
+        Box::pin(self.one(which))
+    }
+
+    fn owner<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Asked<Option<Owner>>> {
+        Box::pin(self.account(path))
+    }
+
+    fn repositories<'a>(
+        &'a self,
+        owner: &'a Owner,
+        order: Order,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Asked<Option<Page>>> {
+        Box::pin(self.page(owner, order, from))
+    }
+}

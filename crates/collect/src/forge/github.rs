@@ -1,0 +1,217 @@
+//! GitHub and GitHub Enterprise: REST, version 2022-11-28.
+//!
+//! Repositories are asked for by number (`/repositories/{id}`), where redirects of renamed ones
+//! lead. A take-down is 451, or 403 with the same words; 404 is "gone or private". Lists are paged
+//! by `Link`; they have no cap, other than search, which is not used.
+
+use facts::repository::Forge as Software;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+
+use super::{Asked, Forge, Listed, NoAnswer, Order, Owner, Page, Seen, Sight, Which, text};
+use crate::http::{Ask, Class, Reply, Session, segment};
+
+#[derive(Debug)]
+pub(super) struct GitHub {
+    host: String,
+    /// Of its API, on its host.
+    root: &'static str,
+    session: Session,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    id: u64,
+    full_name: String,
+    #[serde(default)]
+    private: bool,
+    visibility: Option<String>,
+    fork: Option<bool>,
+    parent: Option<Parent>,
+    archived: Option<bool>,
+    default_branch: Option<String>,
+    pushed_at: Option<String>,
+    updated_at: Option<String>,
+    /// In kilobytes. Zero for the empty, and for the very small.
+    size: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Parent {
+    full_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Account {
+    login: String,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+impl GitHub {
+    pub(super) fn new(host: &str, session: Session) -> Self {
+        Self {
+            host: host.to_owned(),
+            root: if host == "github.com" { "" } else { "/api/v3" },
+            session,
+        }
+    }
+
+    fn ask(&self, path: &str) -> Ask {
+        Ask::get(&self.host, format!("{}{path}", self.root))
+            .accept("application/vnd.github+json")
+            .header("x-github-api-version", "2022-11-28")
+            .absent(&[404, 410])
+    }
+
+    /// The page that a path leads to; those of `Link` have the root in them already.
+    fn ask_on(&self, path: &str) -> Ask {
+        let path = path.strip_prefix(self.root).unwrap_or(path);
+        self.ask(path)
+    }
+
+    async fn one(&self, which: &Which) -> Asked<Seen> {
+        let path = match &which.number {
+            Some(number) => format!("/repositories/{}", segment(number)),
+            None => format!("/repos/{}/{}", segment(&which.owner), segment(&which.name)),
+        };
+        let found = match self.session.ask_json::<Repository>(&self.ask(&path)).await {
+            Reply::Found(found) => found,
+            Reply::Absent => return Ok(Seen::Missing),
+            Reply::Unknown(why) => {
+                let blocked = why.status == Some(451)
+                    || why.status == Some(403)
+                        && why.class == Class::Refused
+                        && why.to_string().contains("Repository access blocked");
+                return if blocked {
+                    Ok(Seen::Blocked)
+                } else {
+                    Err(NoAnswer::Unknown(why))
+                };
+            }
+        };
+        let may_be_empty = found.value.size == Some(0);
+        let full_name = found.value.full_name.clone();
+        let mut sight = self
+            .sight(found.value)
+            .ok_or_else(|| NoAnswer::Nonsense(format!("`{full_name:.100}` is no repository")))?
+            .sight;
+        // Nothing else tells for certain. As before means that it was asked before.
+        if may_be_empty && !found.response.not_modified {
+            sight.empty = self.is_empty(&which_now(&sight)).await?;
+        }
+        Ok(Seen::Here(Box::new(sight)))
+    }
+
+    /// An empty repository answers 409 to whoever wants its commits.
+    async fn is_empty(&self, path: &str) -> Asked<Option<bool>> {
+        let ask = self
+            .ask(&format!("{path}/commits?per_page=1"))
+            .absent(&[409])
+            .uncached();
+        match self.session.ask(&ask).await {
+            Reply::Found(_) => Ok(Some(false)),
+            Reply::Absent => Ok(Some(true)),
+            Reply::Unknown(why) if why.class == Class::Rejected => Ok(None),
+            Reply::Unknown(why) => Err(NoAnswer::Unknown(why)),
+        }
+    }
+
+    async fn account(&self, path: &str) -> Asked<Option<Owner>> {
+        let ask = self.ask(&format!("/users/{}", segment(path)));
+        let found = self.session.ask_json::<Account>(&ask).await.known()?;
+        Ok(found.map(|found| Owner {
+            number: None,
+            person: found.value.kind.as_deref() == Some("User"),
+            path: found.value.login,
+        }))
+    }
+
+    async fn page(&self, owner: &Owner, order: Order, from: Option<&str>) -> Asked<Option<Page>> {
+        let ask = match from {
+            Some(path) => self.ask_on(path),
+            None => {
+                let login = segment(&owner.path);
+                let (path, of) = if owner.person {
+                    (format!("/users/{login}/repos"), "owner")
+                } else {
+                    (format!("/orgs/{login}/repos"), "all")
+                };
+                let (sort, direction) = match order {
+                    // What is new comes last, so that it moves nothing.
+                    Order::Whole => ("created", "asc"),
+                    Order::LastChanged => ("updated", "desc"),
+                };
+                self.ask(&path)
+                    .query("type", of)
+                    .query("sort", sort)
+                    .query("direction", direction)
+                    .query("per_page", 100)
+            }
+        };
+        let Some(found) = self
+            .session
+            .ask_json::<Vec<Repository>>(&ask)
+            .await
+            .known()?
+        else {
+            return Ok(None);
+        };
+        let count = found.value.len();
+        let repositories: Vec<Listed> = found
+            .value
+            .into_iter()
+            .filter_map(|one| self.sight(one))
+            .collect();
+        Ok(Some(Page {
+            odd: count - repositories.len(),
+            repositories,
+            next: found.response.next,
+            not_modified: found.response.not_modified,
+            ..Page::default()
+        }))
+    }
+
+    fn sight(&self, said: Repository) -> Option<Listed> {
+        let private = if said.private { "private" } else { "public" };
+        let sight = Sight {
+            forge_id: said.id.to_string(),
+            url: text::address(Software::GitHub, &self.host, &said.full_name)?,
+            archived: said.archived,
+            default_branch: text::name(said.default_branch),
+            visibility: text::visibility(said.visibility).or_else(|| Some(private.to_owned())),
+            fork: said.fork,
+            parent: said.parent.and_then(|parent| text::name(parent.full_name)),
+            empty: said.size.filter(|size| *size > 0).map(|_| false),
+            pushed_at: text::time(said.pushed_at.as_deref()),
+        };
+        Some(Listed {
+            sight,
+            updated_at: text::time(said.updated_at.as_deref()),
+        })
+    }
+}
+
+fn which_now(sight: &Sight) -> String {
+    let (owner, name) = (segment(sight.url.owner()), segment(sight.url.name()));
+    format!("/repos/{owner}/{name}")
+}
+
+impl Forge for GitHub {
+    fn repository<'a>(&'a self, which: &'a Which) -> BoxFuture<'a, Asked<Seen>> {
+        Box::pin(self.one(which))
+    }
+
+    fn owner<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Asked<Option<Owner>>> {
+        Box::pin(self.account(path))
+    }
+
+    fn repositories<'a>(
+        &'a self,
+        owner: &'a Owner,
+        order: Order,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Asked<Option<Page>>> {
+        Box::pin(self.page(owner, order, from))
+    }
+}

@@ -1,0 +1,137 @@
+//! Forges behind one trait: GitHub (and Enterprise), GitLab (any instance), Gitea and Forgejo.
+//!
+//! A client is made for one run and one host ([`client`]) and asks through [`crate::http`], so that
+//! pace, budgets, the cache and the breaker are everybody's. Each method is one question; what it
+//! cannot find out is [`NoAnswer`], and never an empty list.
+//!
+//! Repositories are asked for by the forge's own number as soon as it is known: it survives renames
+//! and transfers, and tells a name that was taken over from one that moved.
+//!
+//! Lists come in pages. [`Page::next`] is for the client that gave it, fits into a cursor, and can
+//! be used by a later run.
+
+mod gitea;
+mod github;
+mod gitlab;
+mod host;
+mod text;
+
+use engine::{Ending, Run, RunError};
+use facts::repository::Forge as Software;
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+pub use store::metadata::{Seen, Sight};
+
+pub use self::host::{Host, look_up};
+use crate::http::{Session, Unknown};
+
+/// What asking a forge came to.
+pub type Asked<T> = Result<T, NoAnswer>;
+
+/// A forge could not be asked, or its answer makes no sense.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// No answer, or none that can be trusted.
+    #[error(transparent)]
+    Unknown(#[from] Box<Unknown>),
+    /// An answer in the right form that cannot be true.
+    #[error("{0}")]
+    Nonsense(String),
+}
+
+impl NoAnswer {
+    /// How a run ends that cannot go on without this answer.
+    pub fn end(self, run: &Run, report: impl Serialize) -> Result<Ending, RunError> {
+        match self {
+            Self::Unknown(why) => why.end(run, report),
+            Self::Nonsense(why) => Err(RunError::upstream(why)),
+        }
+    }
+}
+
+/// What all forges can be asked.
+pub trait Forge: Send + Sync + std::fmt::Debug {
+    /// One repository.
+    fn repository<'a>(&'a self, which: &'a Which) -> BoxFuture<'a, Asked<Seen>>;
+
+    /// Who owns repositories under this path; none if nobody does.
+    fn owner<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Asked<Option<Owner>>>;
+
+    /// A page of an owner's repositories: the first, or the one that `from` leads to. None if there
+    /// is no such owner any more.
+    fn repositories<'a>(
+        &'a self,
+        owner: &'a Owner,
+        order: Order,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Asked<Option<Page>>>;
+}
+
+/// Which repository.
+#[derive(Clone, Debug)]
+pub struct Which {
+    /// The forge's own number; it counts before the name.
+    pub number: Option<String>,
+    /// A user, an organisation, or groups within groups joined by `/`.
+    pub owner: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Somebody who owns repositories.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The forge's own number, where it is needed to ask on.
+    pub number: Option<String>,
+    /// As it stands in addresses.
+    pub path: String,
+    /// One person, and no organisation or group.
+    pub person: bool,
+}
+
+/// In which order a list is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// All of it, in an order that changes least while it is read.
+    Whole,
+    /// What changed last comes first.
+    LastChanged,
+}
+
+/// A page of a list.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// What stands on it.
+    pub repositories: Vec<Listed>,
+    /// Leads to the next page; none on the last.
+    pub next: Option<String>,
+    /// How long the whole list is, where the forge says so of the whole.
+    pub total: Option<u64>,
+    /// The page is as it was when it was last asked for.
+    pub not_modified: bool,
+    /// The list is longer than the forge shows, and why.
+    pub cut: Option<String>,
+    /// Entries whose address makes no sense, left out.
+    pub odd: usize,
+}
+
+/// A repository in a list.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// What the list says of it.
+    pub sight: Sight,
+    /// Its last change of any sort, where the forge tells.
+    pub updated_at: Option<db::Timestamp>,
+}
+
+/// The client for a host that runs this software; none if it has nothing to ask.
+pub fn client(software: Software, host: &str, session: Session) -> Option<Box<dyn Forge>> {
+    match software {
+        // Gists have an API of another sort.
+        Software::GitHub if host == "gist.github.com" => None,
+        Software::GitHub => Some(Box::new(github::GitHub::new(host, session))),
+        Software::GitLab => Some(Box::new(gitlab::GitLab::new(host, session))),
+        Software::Gitea => Some(Box::new(gitea::Gitea::new(host, session))),
+        Software::Bitbucket | Software::Git | Software::Local => None,
+    }
+}

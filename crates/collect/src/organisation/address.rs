@@ -1,0 +1,110 @@
+//! Addresses of those who own repositories.
+
+use facts::repository::{Forge, RepositoryUrl, RepositoryUrlError};
+
+/// Where an owner is: `https://github.com/apache`, `gitlab.com/gnome/world`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerAddress {
+    /// The forge.
+    pub host: String,
+    /// A user, an organisation, or groups within groups joined by `/`.
+    pub owner: String,
+    /// What the host runs, by its name.
+    pub forge: Forge,
+}
+
+/// Why a text is no owner's address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OwnerAddressError {
+    /// It is no address at all.
+    #[error(transparent)]
+    Address(#[from] RepositoryUrlError),
+    /// It is a repository's.
+    #[error("the address is that of a repository, and not of its owner")]
+    Repository,
+    /// It has no forge behind it.
+    #[error("a directory on this machine is no owner on a forge")]
+    Local,
+}
+
+impl OwnerAddress {
+    /// Reads an address. The forges' own pages about an owner (`/orgs/NAME`, `/groups/NAME`) will do.
+    pub fn parse(text: &str) -> Result<Self, OwnerAddressError> {
+        // An owner's address is that of any repository of theirs, less its name.
+        const ANY: &str = "any";
+        let text = text.trim().split(['?', '#']).next().unwrap_or_default();
+        let text = text.trim_end_matches('/');
+        let text = text
+            .replacen("github.com/orgs/", "github.com/", 1)
+            .replacen("/groups/", "/", 1);
+        let text = text.trim_end_matches("/repositories");
+        let url = RepositoryUrl::parse(&format!("{text}/{ANY}"))?;
+        if url.is_local() {
+            return Err(OwnerAddressError::Local);
+        }
+        if url.name() != ANY || url.owner().is_empty() {
+            return Err(OwnerAddressError::Repository);
+        }
+        Ok(Self {
+            host: url.host().to_owned(),
+            owner: url.owner().to_owned(),
+            forge: url.forge(),
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed step ends the test")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn owners_are_read_in_the_usual_shapes() {
+        for (text, host, owner) in [
+            ("https://github.com/apache", "github.com", "apache"),
+            ("github.com/apache/", "github.com", "apache"),
+            (
+                "https://github.com/orgs/apache/repositories",
+                "github.com",
+                "apache",
+            ),
+            ("https://gitlab.com/groups/a/b", "gitlab.com", "a/b"),
+            (
+                "https://gitlab.gnome.org/World/design?sort=name",
+                "gitlab.gnome.org",
+                "World/design",
+            ),
+            ("codeberg.org/forgejo", "codeberg.org", "forgejo"),
+            ("https://git.example.org/team", "git.example.org", "team"),
+        ] {
+            let address = OwnerAddress::parse(text).unwrap();
+            assert_eq!(
+                (address.host.as_str(), address.owner.as_str()),
+                (host, owner),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_repository_is_no_owner() {
+        for text in [
+            "https://github.com/a/b",
+            "codeberg.org/a/b",
+            "/home/me",
+            "",
+            "https://github.com/",
+        ] {
+            assert!(OwnerAddress::parse(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in any::<String>()) {
+            let _ = OwnerAddress::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Wiring: the way to the outside, with the addresses and tokens of the configuration.
+
+use std::collections::BTreeMap;
+
+use collect::{
+    http::{self, Http, Token, UpstreamSettings},
+    registry::Outside,
+};
+use engine::Engine;
+
+use crate::{
+    config::{self, Settings, Upstream},
+    error::{Failure, Result, codes},
+};
+
+/// Before the name of an upstream, in the environment.
+const TOKEN: &str = "GLEANER_TOKEN_";
+/// Whom the owner of a server can write to.
+const CONTACT: &str = "GLEANER_CONTACT";
+
+/// What collectors need to reach the outside.
+pub(crate) fn outside(engine: &Engine, settings: &Settings) -> Result<Outside> {
+    let environment = config::environment();
+    let contact = environment.iter().find(|(name, _)| name == CONTACT);
+    let contact = contact.map_or("no contact given", |(_, contact)| contact.as_str());
+    let mut about = http::Settings::new(contact);
+    env!("CARGO_PKG_VERSION").clone_into(&mut about.version);
+    about.upstreams = upstreams(settings, &environment)?;
+    let (db, clock) = (engine.db().clone(), engine.clock().clone());
+    let http = Http::new(&about, db, clock, engine.upstreams().clone());
+    let http = http.map_err(|error| {
+        Failure::new(&codes::CONFIG_VALUE, error.to_string())
+            .hint(format!("look at `[upstream]`, {CONTACT} and {TOKEN}…"))
+    })?;
+    Ok(Outside { http })
+}
+
+/// Those that are configured, and those that there is a token for.
+fn upstreams(
+    settings: &Settings,
+    environment: &[(String, String)],
+) -> Result<BTreeMap<String, UpstreamSettings>> {
+    let mut known = BTreeMap::new();
+    for (name, set) in &settings.upstreams {
+        known.insert(name.clone(), configured(name, set)?);
+    }
+    for (variable, secrets) in environment {
+        let Some(word) = variable.strip_prefix(TOKEN) else {
+            continue;
+        };
+        let fits = |name: &&String| word_of(name) == word;
+        // A name that is not configured is a host, and most have no hyphen.
+        let name = settings.upstreams.keys().find(fits).cloned();
+        let name = name.unwrap_or_else(|| word.to_lowercase().replace('_', "."));
+        let upstream = known
+            .entry(name.clone())
+            .or_insert_with(|| UpstreamSettings::named(&name));
+        let secrets = secrets.split(',').map(str::trim);
+        for secret in secrets.filter(|secret| !secret.is_empty()) {
+            let number = upstream.tokens.len() + 1;
+            upstream
+                .tokens
+                .push(Token::new(format!("{name} {number}"), secret));
+        }
+    }
+    Ok(known)
+}
+
+fn configured(name: &str, set: &Upstream) -> Result<UpstreamSettings> {
+    let mut upstream = UpstreamSettings::named(name);
+    if let Some(base) = &set.base_url {
+        upstream.base = root(base).to_owned();
+        // Whoever names an address wants it asked, wherever it lies.
+        upstream.allow_private = true;
+    }
+    for path in &set.token_files {
+        let secret = std::fs::read_to_string(path).map_err(|error| {
+            let message = format!("cannot read the token file `{}`", path.display());
+            Failure::new(&codes::CONFIG_VALUE, message)
+                .caused_by(&error)
+                .hint(format!("it stands under `[upstream.\"{name}\"]`"))
+        })?;
+        let number = upstream.tokens.len() + 1;
+        upstream
+            .tokens
+            .push(Token::new(format!("{name} {number}"), &secret));
+    }
+    Ok(upstream)
+}
+
+/// Forge clients know where the API begins on its host; many write it into the address.
+fn root(base: &str) -> &str {
+    let base = base.trim_end_matches('/');
+    let roots = ["/api/v3", "/api/v4"];
+    roots
+        .iter()
+        .find_map(|root| base.strip_suffix(root))
+        .unwrap_or(base)
+}
+
+/// `github.com` is `GITHUB_COM` in the environment.
+fn word_of(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    name.to_uppercase().chars().map(plain).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed step ends the test")]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Overrides};
+
+    fn settings(text: &str) -> Settings {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("gleaner.toml");
+        std::fs::write(&file, text).unwrap();
+        let overrides = Overrides {
+            file: Some(file),
+            flags: Vec::new(),
+            environment: Vec::new(),
+        };
+        Config::load(&overrides).unwrap().settings()
+    }
+
+    #[test]
+    fn tokens_and_addresses_find_their_upstream() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("token");
+        std::fs::write(&file, "from-file\n").unwrap();
+        let text = format!(
+            "[upstream.\"git-lab.example.org\"]\nbase_url = \"https://127.0.0.1:8443/api/v4\"\n\
+             [upstream.\"github.com\"]\ntoken_files = [\"{}\"]\n",
+            file.display()
+        );
+        let environment = [
+            ("GLEANER_TOKEN_GITHUB_COM", "one, two,"),
+            ("GLEANER_TOKEN_GIT_LAB_EXAMPLE_ORG", "three"),
+            ("GLEANER_TOKEN_CODEBERG_ORG", "four"),
+            ("GLEANER_DATA", "/nowhere"),
+        ];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let known = upstreams(&settings(&text), &environment).unwrap();
+        let tokens = |name: &str| known[name].tokens.len();
+        assert_eq!(known.len(), 3);
+        assert_eq!((tokens("github.com"), tokens("codeberg.org")), (3, 1));
+        assert_eq!(known["github.com"].base, "https://api.github.com");
+        let own = &known["git-lab.example.org"];
+        assert_eq!(
+            (own.base.as_str(), own.tokens.len()),
+            ("https://127.0.0.1:8443", 1)
+        );
+        assert!(own.allow_private && !known["github.com"].allow_private);
+        let shown = format!("{known:?}");
+        for secret in ["from-file", "one", "three", "four"] {
+            assert!(!shown.contains(&format!("\"{secret}\"")), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_token_file_that_is_not_there_is_told() {
+        let text = "[upstream.\"github.com\"]\ntoken_files = [\"/nowhere/token\"]\n";
+        let failure = upstreams(&settings(text), &[]).unwrap_err();
+        assert!(failure.message().contains("/nowhere/token"));
+    }
+}

@@ -1,0 +1,32 @@
+//! The doubles, one file or directory each, and the list of them.
+
+mod answer;
+mod budget;
+mod gitea;
+mod github;
+mod gitlab;
+mod plain;
+
+use std::sync::Arc;
+
+pub use {
+    gitea::Gitea,
+    github::{GitHub, GitHubLimits},
+    gitlab::{GitLab, GitLabLimits},
+    plain::Plain,
+};
+
+use crate::upstream::Upstream;
+
+/// Everyone there is. A forge of each sort has limits as the public ones do;
+/// the ones under `example.org` are self-hosted and have none.
+pub fn all() -> Vec<Arc<dyn Upstream>> {
+    vec![
+        Arc::new(GitHub::public()),
+        Arc::new(GitHub::enterprise("github.example.org")),
+        Arc::new(GitLab::public()),
+        Arc::new(GitLab::own("gitlab.example.org")),
+        Arc::new(Gitea::new("codeberg.org")),
+        Arc::new(Plain::new("plain.example.org")),
+    ]
+}

@@ -1,0 +1,213 @@
+//! The ground truth: what exists in the world, and what becomes of it.
+//!
+//! A world is made from a seed and a size, is the same for the same pair, and
+//! changes only by [`World::apply`], at once, and [`World::schedule`], at a world
+//! time. A scheduled change happens when the world is next looked at, and bears
+//! the time it was scheduled for.
+
+mod change;
+mod forge;
+mod generate;
+mod repository;
+mod token;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use jiff::Timestamp;
+
+pub(crate) use forge::Lookup;
+pub use {
+    change::{Change, ChangeError},
+    forge::{Forge, ForgeKind},
+    generate::{EPOCH, ORGANISATION},
+    repository::{Owner, OwnerKind, Presence, Repository},
+    token::Token,
+};
+
+use crate::{clock::WorldClock, dice::fingerprint};
+
+/// How much there is on each forge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorldSize {
+    /// Repositories of many small owners, of every sort: archived, forked,
+    /// renamed, private, empty, deleted, blocked.
+    pub repositories: usize,
+    /// Repositories in the one organisation called [`ORGANISATION`].
+    pub organisation: usize,
+}
+
+/// A world. Doubles and tests share it.
+#[derive(Debug)]
+pub struct World {
+    clock: WorldClock,
+    seed: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    forges: BTreeMap<String, Forge>,
+    tokens: Vec<Token>,
+    /// Ordered by time; equal times in the order they were given.
+    scheduled: VecDeque<(Timestamp, String, Change)>,
+}
+
+impl World {
+    /// The world of this seed and size, with these forges.
+    pub fn new(
+        seed: u64,
+        size: WorldSize,
+        clock: WorldClock,
+        forges: impl IntoIterator<Item = (String, ForgeKind)>,
+    ) -> Self {
+        let forges = forges
+            .into_iter()
+            .map(|(host, kind)| {
+                let forge = generate::forge(seed, &host, kind, size);
+                (host, forge)
+            })
+            .collect();
+        Self {
+            clock,
+            seed,
+            state: Mutex::new(State {
+                forges,
+                tokens: Vec::new(),
+                scheduled: VecDeque::new(),
+            }),
+        }
+    }
+
+    /// The seed it grew from: parts of the world that are not stored derive
+    /// themselves from it.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The world's time.
+    pub fn clock(&self) -> &WorldClock {
+        &self.clock
+    }
+
+    /// Lets something happen now.
+    pub fn apply(&self, forge: &str, change: &Change) -> Result<(), ChangeError> {
+        let now = self.clock.now();
+        self.state().apply(forge, change, now)
+    }
+
+    /// Lets something happen at `at`. A change that turns out to be impossible
+    /// then does not happen.
+    pub fn schedule(&self, at: Timestamp, forge: &str, change: Change) {
+        let mut state = self.state();
+        let place = state.scheduled.partition_point(|(due, ..)| *due <= at);
+        state
+            .scheduled
+            .insert(place, (at, forge.to_owned(), change));
+    }
+
+    /// Looks at a forge; `None` if the world has none of this name.
+    pub fn look<T>(&self, forge: &str, look: impl FnOnce(&Forge) -> T) -> Option<T> {
+        self.state().forges.get(forge).map(look)
+    }
+
+    /// All repositories that ever were on a forge, by id.
+    pub fn repositories(&self, forge: &str) -> Vec<Repository> {
+        self.look(forge, |forge| forge.repositories().cloned().collect())
+            .unwrap_or_default()
+    }
+
+    /// One repository, by its present path.
+    pub fn repository(&self, forge: &str, path: &str) -> Option<Repository> {
+        self.look(forge, |forge| match forge.look_up(path) {
+            Lookup::Here(repository) => Some(repository.clone()),
+            Lookup::Moved(_) | Lookup::Nothing => None,
+        })?
+    }
+
+    /// What everyone may see of an owner, sub-groups included, by id.
+    pub fn public_repositories(&self, forge: &str, owner: &str) -> Vec<Repository> {
+        self.look(forge, |forge| {
+            forge
+                .repositories()
+                .filter(|found| found.is_public() && is_within(&found.owner, owner))
+                .cloned()
+                .collect()
+        })
+        .unwrap_or_default()
+    }
+
+    /// Gives a token out. As soon as an upstream has given out one, it refuses
+    /// those it does not know; before, it takes any.
+    pub fn add_token(&self, token: Token) {
+        self.state().tokens.push(token);
+    }
+
+    /// Makes a token worthless.
+    pub fn revoke_token(&self, upstream: &str, name: &str) -> Result<(), ChangeError> {
+        let mut state = self.state();
+        let found = state
+            .tokens
+            .iter_mut()
+            .find(|token| token.upstream == upstream && token.name == name)
+            .ok_or_else(|| ChangeError::NoToken(name.to_owned()))?;
+        // It stays listed, so that the upstream goes on to check.
+        found.secret.clear();
+        Ok(())
+    }
+
+    pub(crate) fn token(&self, upstream: &str, secret: &str) -> Result<Token, String> {
+        let state = self.state();
+        let mut known = state
+            .tokens
+            .iter()
+            .filter(|token| token.upstream == upstream)
+            .peekable();
+        let unnamed = format!("token-{:016x}", fingerprint(secret.as_bytes()));
+        if known.peek().is_none() {
+            return Ok(Token::new(upstream, &unnamed, secret));
+        }
+        known
+            .find(|token| !secret.is_empty() && token.secret == secret)
+            .cloned()
+            .ok_or(unnamed)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.clock.now();
+        while state.scheduled.front().is_some_and(|(at, ..)| *at <= now) {
+            if let Some((at, forge, change)) = state.scheduled.pop_front() {
+                let _impossible_by_now = state.apply(&forge, &change, at);
+            }
+        }
+        state
+    }
+}
+
+/// Two worlds are equal when everything in them is.
+impl PartialEq for World {
+    fn eq(&self, other: &Self) -> bool {
+        let mine = self.state().clone();
+        mine == *other.state()
+    }
+}
+
+impl State {
+    fn apply(&mut self, forge: &str, change: &Change, at: Timestamp) -> Result<(), ChangeError> {
+        self.forges
+            .get_mut(forge)
+            .ok_or_else(|| ChangeError::NoForge(forge.to_owned()))?
+            .apply(change, at)
+    }
+}
+
+/// Whether the group `path` is `owner` or lies below it.
+pub(crate) fn is_within(path: &str, owner: &str) -> bool {
+    path.len() >= owner.len()
+        && path.is_char_boundary(owner.len())
+        && path[..owner.len()].eq_ignore_ascii_case(owner)
+        && (path.len() == owner.len() || path.as_bytes()[owner.len()] == b'/')
+}
