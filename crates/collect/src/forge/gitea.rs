@@ -41,7 +41,6 @@ struct Parent {
 #[derive(Deserialize)]
 struct Account {
     id: u64,
-    #[serde(alias = "username")]
     login: Option<String>,
 }
 

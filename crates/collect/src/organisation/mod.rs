@@ -26,7 +26,7 @@ pub use self::{
 };
 use self::{
     page::Written,
-    walk::{MOST_ON_PAGE, Walk},
+    walk::{Enough, MOST_ON_PAGE, Walk},
 };
 use crate::{
     collector::{Collector, Need, kind},
@@ -163,6 +163,11 @@ impl Listing<'_> {
             let enough = progress.take(&mut walk, &page);
             let unchanged = page.not_modified && !walk.whole;
             let mut written = self.written(page, &owner.path, &walk);
+            let enough = match enough {
+                Enough::Yes => true,
+                Enough::No => false,
+                Enough::IfNoNews => written.is_no_news(self.cx.db()).await?,
+            };
             if enough {
                 if unchanged {
                     written.sights.clear();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use db::{Timestamp, Tx};
+use db::{Db, DbError, Timestamp, Tx, transact};
 use engine::{Enqueue, RunError};
 use store::{
     forge_hosts,
@@ -67,6 +67,15 @@ impl Written {
         group_sources::listed(tx, &self.source, &here, self.listing, self.now).await?;
         group_sources::leave(tx, self.source.id, &unwanted).await?;
         Ok(())
+    }
+
+    /// Whether all of it is known already.
+    pub(super) async fn is_no_news(&self, db: &Db) -> Result<bool, DbError> {
+        let sights: Vec<&Sight> = self.sights.iter().collect();
+        let (host, sights) = (self.source.host.as_str(), &sights);
+        let known: Result<Vec<Option<(i64, bool)>>, DbError> =
+            transact!(db, |tx| metadata::recognise(tx, host, sights).await);
+        Ok(known?.iter().all(|known| matches!(known, Some((_, false)))))
     }
 
     /// After a whole listing: what it did not name is gone, or hidden, or somebody else's, or

@@ -83,8 +83,8 @@ impl Progress {
         self
     }
 
-    /// Takes a page in; answers whether the listing has seen enough.
-    pub(super) fn take(&self, walk: &mut Walk, page: &Page) -> bool {
+    /// Takes a page in and judges whether the listing has seen enough.
+    pub(super) fn take(&self, walk: &mut Walk, page: &Page) -> Enough {
         let times = || page.repositories.iter().map(|one| one.updated_at);
         walk.pages += 1;
         walk.listed += (page.repositories.len() + page.odd) as u64;
@@ -95,7 +95,7 @@ impl Progress {
         walk.next.clone_from(&page.next);
         if stuck || walk.pages >= MOST_PAGES {
             walk.cut = Some("the list does not end".into());
-            return true;
+            return Enough::Yes;
         }
         if page.repositories.len() > MOST_ON_PAGE {
             walk.cut = Some("a page is longer than any that was asked for".into());
@@ -103,16 +103,28 @@ impl Progress {
         if walk.next.is_some() {
             // What is older than the newest known change was listed before.
             let known = |newest| times().flatten().any(|time| time < newest);
-            // Where no times are told, an unchanged first page must do.
-            let untold = times().all(|time| time.is_none());
-            return !walk.whole && (page.not_modified || untold || self.newest.is_some_and(known));
+            return match () {
+                () if walk.whole => Enough::No,
+                () if page.not_modified || self.newest.is_some_and(known) => Enough::Yes,
+                () if times().all(|time| time.is_none()) => Enough::IfNoNews,
+                () => Enough::No,
+            };
         }
         if walk.whole && page.total.is_some_and(|total| walk.listed < total) {
             let total = page.total.unwrap_or_default();
             walk.cut = Some(format!("{} of {total} came", walk.listed));
         }
-        true
+        Enough::Yes
     }
+}
+
+/// Whether a listing has seen enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Enough {
+    Yes,
+    No,
+    /// No times are told: yes, if there was nothing on the page that was not known.
+    IfNoNews,
 }
 
 impl Walk {

@@ -28,6 +28,7 @@ impl Observed {
 
 /// A repository as it was known.
 struct Known {
+    forge: String,
     key: String,
     url: String,
     forge_id: Option<String>,
@@ -125,7 +126,8 @@ async fn address(
     sight: &Sight,
     book: &mut Book<'_>,
 ) -> Result<(), DbError> {
-    if was.url == sight.url.url() && was.key == sight.url.key() {
+    let same_forge = was.forge == sight.url.forge().as_str();
+    if same_forge && was.url == sight.url.url() && was.key == sight.url.key() {
         return Ok(());
     }
     let id = book.observed.id;
@@ -166,7 +168,7 @@ async fn absent(
 async fn known(tx: &mut Tx, id: i64) -> Result<Option<Known>, DbError> {
     let row = tx
         .fetch_optional(sql!(
-            "SELECT r.key, r.url, r.forge_id, r.archived, r.default_branch,
+            "SELECT r.forge, r.key, r.url, r.forge_id, r.archived, r.default_branch,
                 r.gone_at IS NOT NULL AS gone, m.repository IS NOT NULL AS has_metadata,
                 COALESCE(m.presence, '') AS presence, m.visibility, m.fork, m.parent, m.empty,
                 m.pushed_at, COALESCE(m.source, '') AS source,
@@ -183,6 +185,7 @@ async fn known(tx: &mut Tx, id: i64) -> Result<Option<Known>, DbError> {
         None
     };
     Ok(Some(Known {
+        forge: row.get("forge")?,
         key: row.get("key")?,
         url: row.get("url")?,
         forge_id: row.get("forge_id")?,
