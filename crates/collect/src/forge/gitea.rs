@@ -95,24 +95,7 @@ impl Gitea {
     async fn page(&self, owner: &Owner, order: Order, from: Option<&str>) -> Asked<Option<Page>> {
         let ask = match from {
             Some(path) => Ask::get(&self.host, path),
-            None => {
-                let (sort, direction) = match order {
-                    // What is new comes last, so that it moves nothing.
-                    Order::Whole => ("id", "asc"),
-                    Order::LastChanged => ("updated", "desc"),
-                };
-                // Without a number the search would be over everything there is.
-                let Some(number) = &owner.number else {
-                    return Err(NoAnswer::Nonsense(format!("{} has no number", owner.path)));
-                };
-                self.ask("/repos/search")
-                    .query("uid", number)
-                    // Without it, whatever the owner works with.
-                    .query("exclusive", true)
-                    .query("sort", sort)
-                    .query("order", direction)
-                    .query("limit", 50)
-            }
+            None => self.first_page(owner, order)?,
         };
         let Some(found) = self.session.ask_json::<Results>(&ask).await.known()? else {
             return Ok(None);
@@ -133,6 +116,25 @@ impl Gitea {
             not_modified: found.response.not_modified,
             cut: None,
         }))
+    }
+
+    fn first_page(&self, owner: &Owner, order: Order) -> Asked<Ask> {
+        // Without a number the search would be over everything there is.
+        let Some(number) = &owner.number else {
+            return Err(NoAnswer::Nonsense(format!("{} has no number", owner.path)));
+        };
+        let (sort, direction) = match order {
+            // What is new comes last, so that it moves nothing.
+            Order::Whole => ("id", "asc"),
+            Order::LastChanged => ("updated", "desc"),
+        };
+        let ask = self.ask("/repos/search").query("uid", number);
+        // `exclusive`: not whatever the owner works with.
+        Ok(ask
+            .query("exclusive", true)
+            .query("sort", sort)
+            .query("order", direction)
+            .query("limit", 50))
     }
 
     fn sight(&self, said: Repository) -> Option<Listed> {

@@ -130,24 +130,7 @@ impl GitHub {
     async fn page(&self, owner: &Owner, order: Order, from: Option<&str>) -> Asked<Option<Page>> {
         let ask = match from {
             Some(path) => self.ask_on(path),
-            None => {
-                let login = segment(&owner.path);
-                let (path, of) = if owner.person {
-                    (format!("/users/{login}/repos"), "owner")
-                } else {
-                    (format!("/orgs/{login}/repos"), "all")
-                };
-                let (sort, direction) = match order {
-                    // What is new comes last, so that it moves nothing.
-                    Order::Whole => ("created", "asc"),
-                    Order::LastChanged => ("updated", "desc"),
-                };
-                self.ask(&path)
-                    .query("type", of)
-                    .query("sort", sort)
-                    .query("direction", direction)
-                    .query("per_page", 100)
-            }
+            None => self.first_page(owner, order),
         };
         let Some(found) = self
             .session
@@ -170,6 +153,25 @@ impl GitHub {
             not_modified: found.response.not_modified,
             ..Page::default()
         }))
+    }
+
+    fn first_page(&self, owner: &Owner, order: Order) -> Ask {
+        let login = segment(&owner.path);
+        let (path, of) = if owner.person {
+            (format!("/users/{login}/repos"), "owner")
+        } else {
+            (format!("/orgs/{login}/repos"), "all")
+        };
+        let (sort, direction) = match order {
+            // What is new comes last, so that it moves nothing.
+            Order::Whole => ("created", "asc"),
+            Order::LastChanged => ("updated", "desc"),
+        };
+        self.ask(&path)
+            .query("type", of)
+            .query("sort", sort)
+            .query("direction", direction)
+            .query("per_page", 100)
     }
 
     fn sight(&self, said: Repository) -> Option<Listed> {

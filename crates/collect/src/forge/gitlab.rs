@@ -28,7 +28,8 @@ struct Project {
     archived: Option<bool>,
     empty_repo: Option<bool>,
     visibility: Option<String>,
-    forked_from_project: Option<Parent>,
+    #[serde(rename = "forked_from_project")]
+    forked_from: Option<Parent>,
     last_activity_at: Option<String>,
     updated_at: Option<String>,
 }
@@ -237,9 +238,9 @@ impl GitLab {
                 .or(default_branch.is_some().then_some(false)),
             default_branch,
             visibility: text::visibility(said.visibility),
-            fork: Some(said.forked_from_project.is_some()),
+            fork: Some(said.forked_from.is_some()),
             parent: said
-                .forked_from_project
+                .forked_from
                 .and_then(|parent| text::name(parent.path_with_namespace)),
             pushed_at: text::time(said.last_activity_at.as_deref()),
         };

@@ -34,7 +34,6 @@ pub(super) fn visibility(text: Option<String>) -> Option<String> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 mod tests {
     use proptest::prelude::*;
 

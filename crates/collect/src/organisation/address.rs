@@ -54,7 +54,6 @@ impl OwnerAddress {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 mod tests {
     use proptest::prelude::*;
 

@@ -1,7 +1,5 @@
 //! 2,500 repositories in one organisation, on each forge.
 
-use std::time::Instant;
-
 use db::testing::TestDb;
 use sim::{Change, ORGANISATION};
 use store::group_sources::Wanted;
@@ -34,7 +32,6 @@ async fn is_complete(world: &World, host: &str) -> bool {
 }
 
 async fn lists(host: &str, eyes: Eyes, whole: usize) {
-    let started = Instant::now();
     let db = TestDb::sqlite(PARTS).await;
     let world = World::new(&db, of_size(8, 2_500), eyes)
         .await
@@ -74,19 +71,20 @@ async fn lists(host: &str, eyes: Eyes, whole: usize) {
         .iter()
         .filter(|(path, _)| path.contains("desc"))
         .count();
-    assert_eq!(
-        pages,
-        if host == "codeberg.org" { 3 } else { 2 },
-        "{asked:?}"
-    );
     let anonymous = eyes == Eyes::Anonymous && host.starts_with("gitlab");
+    // Without times, it takes a page without news to know that there is no more.
+    let expected = if anonymous || host == "codeberg.org" {
+        3
+    } else {
+        2
+    };
+    assert_eq!(pages, expected, "{asked:?}");
     // Only where the list does not tell whether it is archived, each new one is asked about.
     assert_eq!(
         asked.len() - pages,
         if anonymous { 240 } else { 0 },
         "{host}"
     );
-    println!("{host}: {calls} calls for 2,500, {:?}", started.elapsed());
 }
 
 #[tokio::test]

@@ -52,10 +52,10 @@ async fn ours(world: &World, host: &str) -> Vec<(String, String, bool)> {
 
 fn some(world: &World, host: &str, number: usize) -> Repository {
     let all = world.server.world().public_repositories(host, ORGANISATION);
-    let active = all
+    let mut active = all
         .into_iter()
         .filter(|found| !found.archived && !found.empty);
-    active.skip(number).next().unwrap()
+    active.nth(number).unwrap()
 }
 
 fn archived(world: &World, host: &str) -> Repository {

@@ -215,15 +215,18 @@ fn is_news(row: &Row, sight: &Sight) -> Result<bool, DbError> {
         || presence.as_deref() != Some("here")
         || row.get::<String>("url")? != sight.url.url()
         || differs(Some(row.get::<bool>("archived")?), sight.archived)
-        || differs(text("default_branch")?, sight.default_branch.clone())
-        || differs(text("visibility")?, sight.visibility.clone())
+        || differs(
+            text("default_branch")?.as_deref(),
+            sight.default_branch.as_deref(),
+        )
+        || differs(text("visibility")?.as_deref(), sight.visibility.as_deref())
         || differs(row.get("fork")?, sight.fork)
-        || differs(text("parent")?, sight.parent.clone())
+        || differs(text("parent")?.as_deref(), sight.parent.as_deref())
         || differs(row.get("empty")?, sight.empty))
 }
 
 /// Whether something was said that is not what was known.
-fn differs<T: PartialEq>(known: Option<T>, said: Option<T>) -> bool {
+fn differs<T: PartialEq + Copy>(known: Option<T>, said: Option<T>) -> bool {
     said.is_some() && known != said
 }
 
