@@ -130,6 +130,7 @@ fn is_token(variable: &str) -> bool {
 fn is_known(variable: &str) -> bool {
     let others = [
         "GLEANER_CONFIG",
+        "GLEANER_CONTACT",
         "GLEANER_DATA",
         "GLEANER_LOG",
         "GLEANER_NO_PROGRESS",

@@ -116,3 +116,49 @@ fn groups_come_and_go_and_leave_their_repositories() {
     let list = home.run(["repo", "list", "--format", "csv"]);
     assert_eq!(list.matches("github.com/a/").count(), 2, "{list}");
 }
+
+#[test]
+fn a_group_follows_owners_until_it_is_told_otherwise() {
+    let home = Sandbox::new();
+    insta::assert_snapshot!(
+        "followed",
+        home.run([
+            "group",
+            "add",
+            "mine",
+            "--from",
+            "https://github.com/orgs/Owner"
+        ])
+    );
+    insta::assert_snapshot!(
+        "followed_again",
+        home.run([
+            "group",
+            "add",
+            "mine",
+            "--from",
+            "github.com/owner",
+            "--no-forks"
+        ])
+    );
+    let units = home.run(["unit", "list", "--format", "json"]);
+    assert_eq!(units.matches("\"organisation\"").count(), 2, "{units}");
+    insta::assert_snapshot!(
+        "not_an_owner",
+        home.run([
+            "group",
+            "add",
+            "mine",
+            "--from",
+            "https://github.com/owner/name"
+        ])
+    );
+    insta::assert_snapshot!(
+        "unfollowed",
+        home.run(["group", "remove", "mine", "--from", "github.com/OWNER"])
+    );
+    insta::assert_snapshot!(
+        "not_followed",
+        home.run(["group", "remove", "mine", "--from", "github.com/owner"])
+    );
+}
