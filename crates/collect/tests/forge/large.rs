@@ -31,7 +31,7 @@ async fn is_complete(world: &World, host: &str) -> bool {
     truth == ours
 }
 
-async fn lists(host: &str, eyes: Eyes, whole: usize) {
+async fn lists(host: &str, eyes: Eyes, whole: usize, later: usize) {
     let db = TestDb::sqlite(PARTS).await;
     let world = World::new(&db, of_size(8, 2_500), eyes)
         .await
@@ -85,24 +85,74 @@ async fn lists(host: &str, eyes: Eyes, whole: usize) {
         if anonymous { 240 } else { 0 },
         "{host}"
     );
+    sweeps(&world, host, later).await;
+}
+
+/// After a week everything is listed again. What is there is taken over from the list, without a
+/// call each; only what is no longer there is asked about, and what must be stopped.
+async fn sweeps(world: &World, host: &str, whole: usize) {
+    let all = world.server.world().public_repositories(host, ORGANISATION);
+    let mut active = all.iter().filter(|found| !found.archived);
+    let mut next = || active.next().unwrap().path();
+    let [renamed, closed, moved, deleted] = [next(), next(), next(), next()];
+    let opened = all.iter().find(|found| found.archived).unwrap().path();
+    let mut ids = Vec::new();
+    for path in [&renamed, &closed, &moved, &deleted, &opened] {
+        ids.push(world.find(host, path).await.unwrap().id);
+    }
+    for change in [
+        Change::Rename {
+            repository: renamed,
+            name: "renamed".into(),
+        },
+        Change::Archive { repository: closed },
+        Change::Transfer {
+            repository: moved,
+            owner: "alder-0".into(),
+        },
+        Change::Delete {
+            repository: deleted,
+        },
+        Change::Unarchive { repository: opened },
+    ] {
+        world.happens(host, &change);
+    }
+    world.hand.advance(7 * DAY);
+    world.lists_only().await;
+    let asked = world.asked(host);
+    assert_eq!(asked.len(), whole, "{host}");
+    assert_eq!(world.repository(ids[0]).await.name, "renamed");
+    assert!(world.repository(ids[1]).await.archived);
+    assert!(!world.repository(ids[4]).await.archived);
+    let mut urgent = Vec::new();
+    for found in world.all(true).await {
+        let unit = world.unit(&format!("repo-metadata:{}", found.id)).await;
+        if unit.rank == "run-now" {
+            urgent.push(found.id);
+        }
+    }
+    urgent.sort_unstable();
+    let mut expected = ids[1..4].to_vec();
+    expected.sort_unstable();
+    assert_eq!(urgent, expected, "{host}: archived, moved, deleted");
 }
 
 #[tokio::test]
 async fn github() {
-    lists("github.com", Eyes::Token, 1 + 25).await;
+    lists("github.com", Eyes::Token, 1 + 25, 1 + 27).await;
 }
 
 #[tokio::test]
 async fn gitlab() {
-    lists("gitlab.com", Eyes::Token, 1 + 26).await;
+    lists("gitlab.com", Eyes::Token, 1 + 26, 1 + 27).await;
 }
 
 #[tokio::test]
 async fn gitlab_without_a_token() {
-    lists("gitlab.example.org", Eyes::Anonymous, 1 + 26).await;
+    lists("gitlab.example.org", Eyes::Anonymous, 1 + 26, 1 + 27).await;
 }
 
 #[tokio::test]
 async fn gitea() {
-    lists("codeberg.org", Eyes::Token, 1 + 50).await;
+    lists("codeberg.org", Eyes::Token, 1 + 50, 1 + 53).await;
 }

@@ -11,7 +11,7 @@ use collect::{
 };
 use db::{Clock, FakeClock, Part, testing::TestDb, transact};
 use engine::{
-    Ending, Engine, Enqueue, Handler, Kind, Outcome, Run, RunError, State, Timing, Worker,
+    Ending, Engine, Enqueue, Handler, Kind, Outcome, Run, RunError, State, Timing, UnitView, Worker,
 };
 use facts::{group::GroupName, repository::RepositoryUrl};
 use futures_util::future::BoxFuture;
@@ -253,9 +253,13 @@ impl World {
         Some(self.engine.unit(id).await.unwrap().unwrap().unit.state)
     }
 
-    pub(crate) async fn strikes(&self, unit: &str) -> i64 {
+    pub(crate) async fn unit(&self, unit: &str) -> UnitView {
         let id = self.engine.find(unit).await.unwrap().unwrap();
-        self.engine.unit(id).await.unwrap().unwrap().unit.strikes
+        self.engine.unit(id).await.unwrap().unwrap().unit
+    }
+
+    pub(crate) async fn strikes(&self, unit: &str) -> i64 {
+        self.unit(unit).await.strikes
     }
 
     pub(crate) async fn error(&self, unit: &str) -> Option<String> {
