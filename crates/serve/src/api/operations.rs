@@ -16,7 +16,11 @@ pub(crate) async fn pools(State(web): State<Web>) -> Result<Response, Problem> {
 }
 
 pub(crate) async fn upstreams(State(web): State<Web>) -> Result<Response, Problem> {
-    let upstreams = web.engine.upstream_views().await.map_err(Problem::database)?;
+    let upstreams = web
+        .engine
+        .upstream_views()
+        .await
+        .map_err(Problem::database)?;
     Ok(list(&web, &upstreams, None))
 }
 

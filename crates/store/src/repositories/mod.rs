@@ -15,8 +15,8 @@ use serde::Serialize;
 
 pub use add::{Added, NewRepository, add, add_batch, add_many};
 pub use change::{
-    Renamed, absorb, mark_gone, remove, rename, rename_by_forge_id, set_archived, set_default_branch,
-    set_forge_id,
+    Renamed, absorb, mark_gone, remove, rename, rename_by_forge_id, set_archived,
+    set_default_branch, set_forge_id,
 };
 pub use find::{Found, by_id, by_url, find, former_names};
 pub use list::{Filter, Page, list};

@@ -1,10 +1,8 @@
 //! Source distributions: layouts, metadata from whatever there is, and what is refused.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod python_archives;
-
+use crate::python_archives::{bzip2, gzip, noise, tar, tar_gz, zip};
 use proptest::prelude::*;
-use python_archives::{bzip2, gzip, noise, tar, tar_gz, zip};
 use scan::python::{
     Distribution, Limits, PartialFile, ReadError, SourceError, Warning, read_distribution,
 };

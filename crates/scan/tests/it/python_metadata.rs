@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use scan::python::{CoreMetadata, EntryPoint, ImportName, RequiresTxt};
 
-const METADATA: &[u8] = include_bytes!("../testdata/python/METADATA");
-const PKG_INFO: &[u8] = include_bytes!("../testdata/python/PKG-INFO-1.1");
+const METADATA: &[u8] = include_bytes!("../../testdata/python/METADATA");
+const PKG_INFO: &[u8] = include_bytes!("../../testdata/python/PKG-INFO-1.1");
 
 #[test]
 fn a_modern_file_is_read() {

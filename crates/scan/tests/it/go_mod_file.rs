@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use scan::go::{GoMod, MAX_GO_MOD};
 
-const RETRACTIONS: &str = include_str!("../testdata/go/retractions.mod");
-const BROKEN: &str = include_str!("../testdata/go/broken.mod");
+const RETRACTIONS: &str = include_str!("../../testdata/go/retractions.mod");
+const BROKEN: &str = include_str!("../../testdata/go/broken.mod");
 
 fn read(text: &str) -> GoMod {
     GoMod::read(text.as_bytes()).unwrap()

@@ -5,8 +5,8 @@ use scan::python::simple::{
     ListedFile, MetadataFile, PageFault, ProjectPage, ProjectStatus, RootPage, Yanked,
 };
 
-const JSON: &[u8] = include_bytes!("../testdata/python/project.json");
-const HTML: &[u8] = include_bytes!("../testdata/python/project.html");
+const JSON: &[u8] = include_bytes!("../../testdata/python/project.json");
+const HTML: &[u8] = include_bytes!("../../testdata/python/project.html");
 
 fn hashes(pairs: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
     pairs

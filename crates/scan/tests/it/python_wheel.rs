@@ -1,18 +1,16 @@
 //! Wheels and eggs: what is read of them, how much, and what is refused.
 
-mod python_archives;
-
 use std::sync::LazyLock;
 
+use crate::python_archives::{noise, zip};
 use proptest::prelude::*;
-use python_archives::{noise, zip};
 use scan::python::{
     Distribution, Limits, PartialFile, RangeSource, ReadError, Refusal, SeekSource, SourceError,
     Warning, read_distribution, read_listing, wheel_modules,
 };
 
 const NAME: &str = "sample_project-1.2.0-py3-none-any.whl";
-const METADATA: &[u8] = include_bytes!("../testdata/python/METADATA");
+const METADATA: &[u8] = include_bytes!("../../testdata/python/METADATA");
 
 fn wheel() -> Vec<u8> {
     zip(&[
@@ -218,7 +216,7 @@ fn what_is_no_wheel_is_refused_with_a_reason() {
     );
     assert_eq!(refusal(NAME, b"").code(), "wrong-content");
     assert_eq!(
-        refusal(NAME, &python_archives::gzip(b"x")).code(),
+        refusal(NAME, &crate::python_archives::gzip(b"x")).code(),
         "wrong-content"
     );
     assert_eq!(refusal(NAME, &bytes[..bytes.len() / 2]).code(), "truncated");
