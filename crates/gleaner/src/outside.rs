@@ -69,7 +69,7 @@ fn upstreams(
 fn configured(name: &str, set: &Upstream) -> Result<UpstreamSettings> {
     let mut upstream = UpstreamSettings::named(name);
     if let Some(base) = &set.base_url {
-        root(base).clone_into(&mut upstream.base);
+        upstream.base = root(base, &upstream.base).to_owned();
         // Whoever names an address wants it asked, wherever it lies.
         upstream.allow_private = true;
     }
@@ -88,12 +88,13 @@ fn configured(name: &str, set: &Upstream) -> Result<UpstreamSettings> {
     Ok(upstream)
 }
 
-/// Forge clients know where the API begins on its host; many write it into the address.
-fn root(base: &str) -> &str {
+/// Forge clients know where the API begins on its host; many write it into the address. Other
+/// services have it in their usual address, and then it belongs there.
+fn root<'a>(base: &'a str, usual: &str) -> &'a str {
     let base = base.trim_end_matches('/');
-    let roots = ["/api/v3", "/api/v4"];
+    let roots = ["/api/v1", "/api/v3", "/api/v4"].into_iter();
     roots
-        .iter()
+        .filter(|root| !usual.ends_with(root))
         .find_map(|root| base.strip_suffix(root))
         .unwrap_or(base)
 }
@@ -153,6 +154,21 @@ mod tests {
         for secret in ["from-file", "one", "three", "four"] {
             assert!(!shown.contains(&format!("\"{secret}\"")), "{shown}");
         }
+    }
+
+    #[test]
+    fn the_root_of_an_api_is_left_to_its_client() {
+        let text = "[upstream.\"codeberg.org\"]\nbase_url = \"http://127.0.0.1:1/codeberg.org/api/v1\"\n\
+             [upstream.\"ecosyste.ms\"]\nbase_url = \"https://mirror.example.org/api/v1/\"\n";
+        let known = upstreams(&settings(text), &[]).unwrap();
+        assert_eq!(
+            known["codeberg.org"].base,
+            "http://127.0.0.1:1/codeberg.org"
+        );
+        assert_eq!(
+            known["ecosyste.ms"].base,
+            "https://mirror.example.org/api/v1"
+        );
     }
 
     #[test]
