@@ -79,6 +79,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Config(commands::config::ConfigCommand),
     Doctor(commands::doctor::DoctorArgs),
+    Sim(commands::sim::SimArgs),
     Health(commands::health::HealthArgs),
     Completions(commands::completions::CompletionsArgs),
     #[command(hide = true)]

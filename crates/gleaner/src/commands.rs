@@ -12,6 +12,7 @@ pub(crate) mod manifest;
 pub(crate) mod pool;
 pub(crate) mod repo;
 pub(crate) mod serve;
+pub(crate) mod sim;
 pub(crate) mod unit;
 pub(crate) mod upstream;
 pub(crate) mod worker;

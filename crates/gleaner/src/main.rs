@@ -1,6 +1,7 @@
 //! The binary: reads the command line, runs one command, ends with a documented exit code.
 
 mod cli;
+mod clock;
 mod commands;
 mod config;
 mod data_directory;
@@ -66,6 +67,7 @@ fn run(session: &Session, command: Command) -> Result<Exit> {
         Command::Drill(command) => until_interrupted(commands::drill::run(session, command)),
         Command::Db(command) => until_interrupted(commands::db::run(session, command)),
         Command::Doctor(args) => until_interrupted(commands::doctor::run(session, args)),
+        Command::Sim(args) => block_on(commands::sim::run(session, args)),
         Command::Manifest(args) => commands::manifest::run(session, &args),
         Command::Config(command) => commands::config::run(session, &command),
         Command::Health(args) => commands::health::run(session, &args),

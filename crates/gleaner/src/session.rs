@@ -9,6 +9,7 @@ use engine::Engine;
 
 use crate::{
     cli::GlobalArgs,
+    clock,
     config::{self, Config, Overrides, Settings},
     data_directory,
     error::{Exit, Failure, Result, at_database, codes},
@@ -101,7 +102,7 @@ impl Session {
     /// Opens the database and brings its schema up.
     pub(crate) async fn open(&self) -> Result<(Db, Clock)> {
         let db = self.connect().await?;
-        let clock = Clock::system();
+        let clock = clock::clock()?;
         let ready = async {
             db.discipline(&clock).await?;
             db::migrate(&db, PARTS, &clock).await

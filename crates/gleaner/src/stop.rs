@@ -35,8 +35,9 @@ impl Stop {
     }
 }
 
+/// Waits for Ctrl-C or SIGTERM.
 #[cfg(unix)]
-async fn next_signal() {
+pub(crate) async fn next_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
         let _ = tokio::signal::ctrl_c().await;
@@ -49,6 +50,6 @@ async fn next_signal() {
 }
 
 #[cfg(not(unix))]
-async fn next_signal() {
+pub(crate) async fn next_signal() {
     let _ = tokio::signal::ctrl_c().await;
 }

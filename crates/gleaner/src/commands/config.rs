@@ -129,6 +129,7 @@ fn is_token(variable: &str) -> bool {
 
 fn is_known(variable: &str) -> bool {
     let others = [
+        "GLEANER_CLOCK",
         "GLEANER_CONFIG",
         "GLEANER_CONTACT",
         "GLEANER_DATA",

@@ -91,6 +91,7 @@ Environment variables; flags win over them, and they win over the file.
   GLEANER_DATA  the data directory, as `--data`
   GLEANER_TOKEN_GITHUB_COM  tokens for the upstream github.com, separated by commas; others alike
   GLEANER_LOG  what to log, for example `engine=debug`
+  GLEANER_CLOCK  `world:http://HOST:PORT` goes by the clock of a `gleaner sim`; for drills only
   GLEANER_NO_PROGRESS  when not empty: neither bars nor heartbeat lines
   NO_COLOR, CLICOLOR_FORCE, TERM=dumb  as everywhere
 

@@ -162,3 +162,37 @@ fn a_group_follows_owners_until_it_is_told_otherwise() {
         home.run(["group", "remove", "mine", "--from", "github.com/owner"])
     );
 }
+
+#[test]
+fn what_an_owner_has_is_listed_by_the_workers() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let world = sim::Config {
+        size: sim::WorldSize {
+            repositories: 0,
+            organisation: 70,
+        },
+        ..sim::Config::default()
+    };
+    let server = runtime.block_on(sim::Server::start(world)).unwrap();
+    let home = Sandbox::new();
+    let base = server.host_url("codeberg.org").unwrap();
+    let settings = format!("[upstream.\"codeberg.org\"]\nbase_url = \"{base}\"\n");
+    home.write("gleaner.toml", &settings);
+    home.run([
+        "group",
+        "add",
+        "mine",
+        "--from",
+        "https://codeberg.org/meadow",
+    ]);
+    let worked = home.run(["work", "--until-idle"]);
+    assert!(worked.starts_with("exit: 0"), "{worked}");
+    let listed = home.run(["group", "show", "mine", "--format", "csv"]);
+    assert_eq!(
+        listed.matches("https://codeberg.org/meadow/").count(),
+        70,
+        "{listed}"
+    );
+    // The owner, and two pages.
+    assert_eq!(server.journal().counts("codeberg.org").requests, 3);
+}

@@ -10,4 +10,5 @@ mod help;
 mod manifest;
 mod sandbox;
 mod serving;
+mod simulated;
 mod units;

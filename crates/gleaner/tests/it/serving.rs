@@ -143,9 +143,14 @@ fn the_demo_shows_generated_repositories_and_keeps_nothing() {
 
 /// Starts a server and waits until it says where it listens.
 fn started(command: &mut Command) -> (Child, String) {
+    let (child, address, _) = started_and_said(command.stdout(Stdio::null()));
+    (child, address)
+}
+
+/// Starts a server and waits until it says where it listens; also what it said before.
+pub(crate) fn started_and_said(command: &mut Command) -> (Child, String, String) {
     let mut child = command
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -160,13 +165,14 @@ fn started(command: &mut Command) -> (Child, String) {
             break rest.trim_end_matches('/').to_owned();
         }
         said.push_str(&line);
+        said.push('\n');
     };
     // Whoever writes to a pipe that nobody reads stops in the end.
     std::thread::spawn(move || lines.for_each(drop));
-    (child, address)
+    (child, address, said)
 }
 
-fn terminate(child: &Child) {
+pub(crate) fn terminate(child: &Child) {
     let pid = child.id().to_string();
     assert!(
         Command::new("kill")

@@ -1,0 +1,94 @@
+//! The simulated world as a server, and the commands that ask it.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use crate::{
+    sandbox::Sandbox,
+    serving::{started_and_said, terminate},
+};
+
+const FORGES: [&str; 3] = ["github.com", "gitlab.example.org", "codeberg.org"];
+
+/// A world of its own, and a home whose configuration points at it.
+struct World {
+    home: Sandbox,
+    process: Child,
+    address: String,
+}
+
+impl World {
+    fn start(args: &[&str]) -> Self {
+        let home = Sandbox::new();
+        let mut sim = home.gleaner(["sim", "--listen", "127.0.0.1:0", "--format", "jsonl"]);
+        let (mut process, address, said) = started_and_said(sim.args(args).stdout(Stdio::piped()));
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let first = lines.take(6).map(Result::unwrap).collect::<Vec<_>>();
+        let shown = first.join("\n").replace(&address, "[ADDRESS]");
+        insta::assert_snapshot!("upstreams", shown);
+        let configuration = said.lines().skip_while(|line| !line.starts_with('['));
+        let configuration =
+            configuration.take_while(|line| !line.ends_with(':') && !line.starts_with("for "));
+        home.write(
+            "gleaner.toml",
+            &configuration.collect::<Vec<_>>().join("\n"),
+        );
+        Self {
+            home,
+            process,
+            address,
+        }
+    }
+
+    fn gleaner(&self, args: &[&str]) -> Command {
+        let mut command = self.home.gleaner(args);
+        command.env("GLEANER_CLOCK", format!("world:http://{}", self.address));
+        command
+    }
+
+    /// Runs a command that must go well, and returns what it printed.
+    fn run(&self, args: &[&str]) -> String {
+        let done = self.home.transcript(&mut self.gleaner(args));
+        assert_eq!(done.exit, Some(0), "{args:?}: {}", done.text());
+        done.stdout
+    }
+
+    fn end(mut self) {
+        terminate(&self.process);
+        assert_eq!(self.process.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn a_simulated_world_is_followed_by_its_own_clock() {
+    let world = World::start(&["--seed", "7", "--repos", "30", "--speed", "600"]);
+    for forge in FORGES {
+        let owner = format!("https://{forge}/meadow");
+        world.run(&["group", "add", "ours", "--from", &owner]);
+    }
+    world.run(&["work", "--until-idle", "-q"]);
+    let listed = world.run(&["group", "show", "ours", "--format", "jsonl"]);
+    for forge in FORGES {
+        let listed = listed.lines().filter(|line| line.contains(forge)).count();
+        // Private ones are not shown to strangers.
+        assert!((20..=30).contains(&listed), "{forge}: {listed}");
+    }
+    world.end();
+}
+
+#[test]
+fn a_clock_that_is_none_is_refused() {
+    let home = Sandbox::new();
+    for (name, clock) in [
+        ("no_clock", "yesterday"),
+        ("no_world", "world:http://127.0.0.1:1"),
+    ] {
+        let mut command = home.gleaner(["unit", "list"]);
+        let done = home.transcript(command.env("GLEANER_CLOCK", clock));
+        insta::assert_snapshot!(name, done.text());
+    }
+    let nothing = home.run(["sim", "--speed", "0"]);
+    insta::assert_snapshot!("no_speed", nothing);
+}
