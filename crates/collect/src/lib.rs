@@ -13,6 +13,7 @@ pub mod drill;
 pub mod forge;
 pub mod git;
 pub mod http;
+mod inner_address;
 pub mod organisation;
 pub mod registry;
 pub mod repo_metadata;

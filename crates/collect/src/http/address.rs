@@ -6,13 +6,12 @@
 //! look-up in between. Addresses written as numbers never see a resolver; they are checked as they
 //! stand in the URL.
 
-use std::{
-    fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-};
+use std::{fmt, net::SocketAddr};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
+
+use crate::inner_address::forbidden;
 
 /// Resolves names to public addresses only.
 #[derive(Clone, Copy, Debug)]
@@ -62,53 +61,6 @@ pub(super) fn forbidden_in(url: &Url) -> Option<&'static str> {
         Host::Domain(_) => None,
         Host::Ipv4(ip) => forbidden(ip.into()),
         Host::Ipv6(ip) => forbidden(ip.into()),
-    }
-}
-
-/// What is wrong with an address, in words that fit before "address"; none for a public one.
-fn forbidden(ip: IpAddr) -> Option<&'static str> {
-    match ip {
-        IpAddr::V4(ip) => forbidden_v4(ip),
-        IpAddr::V6(ip) => forbidden_v6(ip),
-    }
-}
-
-fn forbidden_v4(ip: Ipv4Addr) -> Option<&'static str> {
-    let [a, b, c, _] = ip.octets();
-    match (a, b, c) {
-        (127, ..) => Some("a loopback"),
-        (169, 254, _) => Some("a link-local"),
-        (10, ..) | (172, 16..=31, _) | (192, 168, _) | (100, 64..=127, _) => Some("a private"),
-        (0 | 224..=255, ..)
-        | (192, 0, 0 | 2)
-        | (192, 88, 99)
-        | (198, 18 | 19, _)
-        | (198, 51, 100)
-        | (203, 0, 113) => Some("a reserved"),
-        _ => None,
-    }
-}
-
-fn forbidden_v6(ip: Ipv6Addr) -> Option<&'static str> {
-    let part = ip.segments();
-    let embedded = |high: u16, low: u16| {
-        let [a, b] = high.to_be_bytes();
-        let [c, d] = low.to_be_bytes();
-        forbidden_v4(Ipv4Addr::new(a, b, c, d))
-    };
-    match part {
-        [0, 0, 0, 0, 0, 0, 0, 1] => Some("a loopback"),
-        // Ways to write an IPv4 address: mapped, compatible, NAT64, 6to4.
-        [0, 0, 0, 0, 0, 0xffff | 0, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-            embedded(high, low)
-        }
-        [0x2002, high, low, ..] => embedded(high, low),
-        [0xfe80..=0xfebf, ..] => Some("a link-local"),
-        [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] | [0x64, 0xff9b, 1, ..] => Some("a private"),
-        [0x2001, 0 | 0xdb8, ..] | [0x100, 0, 0, 0, ..] | [0xff00..=0xffff, ..] => {
-            Some("a reserved")
-        }
-        _ => None,
     }
 }
 

@@ -39,7 +39,8 @@ impl Session {
                 Class::Interrupted,
                 format!("{}: interrupted", ask.shown()),
             ))),
-            reply = self.ask_noted(ask, &mut note) => reply,
+            // Boxed: what is asked lies deep, and every caller's future would hold it whole.
+            reply = Box::pin(self.ask_noted(ask, &mut note)) => reply,
         };
         self.book.write(Logged {
             at,

@@ -3,11 +3,12 @@
 //! The host is resolved here and git is told the addresses, so that what was checked is what is
 //! connected to. (`ssh` and `git` resolve again by themselves; they are off unless configured.)
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use url::{Host, Url};
 
 use super::{Protocol, RemoteError, Settings};
+use crate::inner_address::forbidden;
 
 /// A URL that may be asked.
 #[derive(Clone, Debug)]
@@ -84,7 +85,9 @@ impl Place {
             },
         };
         if !settings.private_hosts.contains(name)
-            && let Some(address) = addresses.iter().find(|address| !is_public(**address))
+            && let Some(address) = addresses
+                .iter()
+                .find(|address| forbidden(**address).is_some())
         {
             return Err(RemoteError::PrivateAddress {
                 host: name.to_owned(),
@@ -129,48 +132,6 @@ impl Place {
     }
 }
 
-/// Whether an address is one that anybody on the internet could be meant by.
-pub(super) fn is_public(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => is_public_v6(address),
-    }
-}
-
-fn is_public_v4(address: Ipv4Addr) -> bool {
-    let [a, b, c, _] = address.octets();
-    !(a == 0
-        || a >= 224
-        || address.is_private()
-        || address.is_loopback()
-        || address.is_link_local()
-        || address.is_documentation()
-        // Carriers' own, protocol assignments, measurements of networks.
-        || (a == 100 && (64..128).contains(&b))
-        || (a == 192 && b == 0 && c == 0)
-        || (a == 198 && (18..20).contains(&b)))
-}
-
-fn is_public_v6(address: Ipv6Addr) -> bool {
-    if let Some(inner) = address.to_ipv4() {
-        // Mapped and compatible addresses, `::1` among them, lead where the inner one leads.
-        return is_public_v4(inner);
-    }
-    let parts = address.segments();
-    match parts {
-        // Translated addresses hold one of version 4.
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
-            is_public_v4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)))
-        }
-        // Only these are handed out; in them, tunnels and documentation are not public.
-        [first, second, ..] => {
-            (first & 0xe000) == 0x2000
-                && !(first == 0x2001 && (second < 0x200 || second == 0xdb8))
-                && first != 0x3fff
-        }
-    }
-}
-
 /// A URL or any text with URLs in it, without what stands before an `@`.
 pub(super) fn without_secrets(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
@@ -200,43 +161,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn only_public_addresses_are_public() {
-        for private in [
-            "127.0.0.1",
-            "10.1.2.3",
-            "172.16.0.1",
-            "192.168.1.1",
-            "169.254.169.254",
-            "0.0.0.0",
-            "100.64.0.1",
-            "224.0.0.1",
-            "255.255.255.255",
-            "192.0.0.8",
-            "198.18.0.1",
-            "::",
-            "::1",
-            "::ffff:10.0.0.1",
-            "fe80::1",
-            "fc00::1",
-            "ff02::1",
-            "2001:db8::1",
-            "64:ff9b::a00:1",
-            "2002:7f00:1::",
-            "2001::1",
-        ] {
-            assert!(!is_public(private.parse().unwrap()), "{private}");
-        }
-        for public in [
-            "140.82.121.4",
-            "2606:50c0:8000::153",
-            "64:ff9b::8c52:7904",
-            "1.1.1.1",
-        ] {
-            assert!(is_public(public.parse().unwrap()), "{public}");
-        }
-    }
 
     #[test]
     fn urls_are_refused_with_a_reason() {
