@@ -23,7 +23,7 @@ const CLIPPY: &[&str] = &[
 const BINARIES: &[&str] = &["build", "--profile", "ci", "--workspace", "--bins"];
 
 /// The benches at full size, as arguments of `bench`. To add one, add a line.
-const BENCHES: &[&[&str]] = &[];
+const BENCHES: &[&[&str]] = &[&["engine"], &["engine-scale"], &["engine-fanin"]];
 
 pub(crate) fn gate() -> anyhow::Result<ExitCode> {
     let mut steps = Steps::default();
