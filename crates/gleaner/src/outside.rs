@@ -20,19 +20,40 @@ const CONTACT: &str = "GLEANER_CONTACT";
 
 /// What collectors need to reach the outside.
 pub(crate) fn outside(engine: &Engine, settings: &Settings) -> Result<Outside> {
-    let environment = config::environment();
+    with_environment(engine, settings, &config::environment())
+}
+
+/// Likewise, with nothing else of the environment: the demo has no use for anybody's tokens.
+pub(crate) fn with_environment(
+    engine: &Engine,
+    settings: &Settings,
+    environment: &[(String, String)],
+) -> Result<Outside> {
+    let http = client(engine, &about(settings, environment)?)?;
+    Ok(Outside { http })
+}
+
+/// What the client is told about itself and about upstreams.
+pub(crate) fn about(
+    settings: &Settings,
+    environment: &[(String, String)],
+) -> Result<http::Settings> {
     let contact = environment.iter().find(|(name, _)| name == CONTACT);
     let contact = contact.map_or("no contact given", |(_, contact)| contact.as_str());
     let mut about = http::Settings::new(contact);
     env!("CARGO_PKG_VERSION").clone_into(&mut about.version);
-    about.upstreams = upstreams(settings, &environment)?;
+    about.upstreams = upstreams(settings, environment)?;
+    Ok(about)
+}
+
+/// The client, with what it keeps in the engine's database.
+pub(crate) fn client(engine: &Engine, about: &http::Settings) -> Result<Http> {
     let (db, clock) = (engine.db().clone(), engine.clock().clone());
-    let http = Http::new(&about, db, clock, engine.upstreams().clone());
-    let http = http.map_err(|error| {
+    let http = Http::new(about, db, clock, engine.upstreams().clone());
+    http.map_err(|error| {
         Failure::new(&codes::CONFIG_VALUE, error.to_string())
             .hint(format!("look at `[upstream]`, {CONTACT} and {TOKEN}…"))
-    })?;
-    Ok(Outside { http })
+    })
 }
 
 /// Those that are configured, and those that there is a token for.

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use collect::{
     collector::{Need, Registered},
-    registry,
+    registry::{self, Outside},
 };
 use engine::{Engine, Enqueue, Pool, Selection, Timing, Worker};
 use facts::repository::RepositoryUrl;
@@ -19,6 +19,16 @@ use crate::{
 /// A worker for the rounds that are switched on, or for those of `only`: kinds, or whole rounds.
 pub(crate) fn worker(engine: Engine, settings: &Settings, only: &[String]) -> Result<Worker> {
     let outside = outside::outside(&engine, settings)?;
+    worker_in(outside, engine, settings, only)
+}
+
+/// Likewise, with this way to the outside.
+pub(crate) fn worker_in(
+    outside: Outside,
+    engine: Engine,
+    settings: &Settings,
+    only: &[String],
+) -> Result<Worker> {
     let chosen = choose(registry::all(&outside), settings, only)?;
     let pools: BTreeSet<&str> = chosen.iter().map(|one| one.kind.pool).collect();
     let mut worker = Worker::new(engine)

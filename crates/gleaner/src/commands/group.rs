@@ -170,18 +170,8 @@ async fn follow(session: &Session, engine: Engine, args: &AddArgs) -> Result<()>
         forks: !args.no_forks,
         archived: !args.no_archived,
     };
-    let (group, now) = (&name, engine.clock().now());
     for owner in &owners {
-        let attached: Result<(), EnqueueError> = transact!(engine.db(), |tx| {
-            let group = groups::create(tx, group, now).await?.id();
-            let OwnerAddress { host, owner, .. } = owner;
-            let source = group_sources::attach(tx, group, host, owner, wanted, now).await?;
-            // What is wanted may be otherwise than before.
-            let unit = organisation::unit(source.id(), host).now();
-            engine::enqueue_in(tx, &[unit], now).await?;
-            Ok(())
-        });
-        attached?;
+        attach(&engine, &name, owner, wanted).await?;
         session.printer.note(&format!(
             "the group {} follows {} on {}",
             name.as_str(),
@@ -190,6 +180,26 @@ async fn follow(session: &Session, engine: Engine, args: &AddArgs) -> Result<()>
         ));
     }
     Ok(())
+}
+
+/// Lets a group follow an owner; makes the group if it is not there.
+pub(super) async fn attach(
+    engine: &Engine,
+    group: &GroupName,
+    owner: &OwnerAddress,
+    wanted: Wanted,
+) -> Result<()> {
+    let now = engine.clock().now();
+    let attached: Result<(), EnqueueError> = transact!(engine.db(), |tx| {
+        let group = groups::create(tx, group, now).await?.id();
+        let OwnerAddress { host, owner, .. } = owner;
+        let source = group_sources::attach(tx, group, host, owner, wanted, now).await?;
+        // What is wanted may be otherwise than before.
+        let unit = organisation::unit(source.id(), host).now();
+        engine::enqueue_in(tx, &[unit], now).await?;
+        Ok(())
+    });
+    Ok(attached?)
 }
 
 async fn remove(session: &Session, engine: &Engine, args: &RemoveArgs) -> Result<()> {
@@ -281,7 +291,7 @@ pub(super) fn parse_name(text: &str) -> Result<GroupName> {
     })
 }
 
-fn parse_owner(text: &str) -> Result<OwnerAddress> {
+pub(super) fn parse_owner(text: &str) -> Result<OwnerAddress> {
     OwnerAddress::parse(text).map_err(|error| {
         Failure::new(
             &codes::REPOSITORY,

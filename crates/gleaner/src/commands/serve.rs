@@ -24,7 +24,7 @@ pub(crate) struct ServeArgs {
     pub(crate) web: ListenArgs,
     #[command(flatten)]
     pub(crate) work: WorkingArgs,
-    /// Work on a few generated repositories in a database that is thrown away
+    /// Work on generated repositories and simulated forges, in a database that is thrown away
     #[arg(long, conflicts_with = "database")]
     pub(crate) demo: bool,
 }
@@ -79,7 +79,10 @@ pub(crate) async fn serve(session: &Session, args: ServeArgs) -> Result<Exit> {
         Some(demo) => demo.engine.clone(),
         None => session.engine().await?,
     };
-    let worker = rounds::worker(engine.clone(), settings, &args.work.kinds)?;
+    let worker = match &demo {
+        Some(demo) => demo.worker(&args.work.kinds)?,
+        None => rounds::worker(engine.clone(), settings, &args.work.kinds)?,
+    };
     let web = web::Listening::bind(session, settings.server.listen).await?;
     let stop = Stop::on_signals(session.printer.clone());
     let banner = demo.as_ref().map(demo::Demo::banner);

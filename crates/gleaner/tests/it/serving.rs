@@ -141,6 +141,34 @@ fn the_demo_shows_generated_repositories_and_keeps_nothing() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// Nobody outside is asked, whatever the environment holds for them.
+#[test]
+fn the_demo_lists_simulated_forges_and_comes_to_an_end() {
+    let home = Sandbox::new();
+    let mut demo = home.gleaner(["serve", "--demo", "--until-idle", "--listen", "127.0.0.1:0"]);
+    demo.args(["--format", "jsonl"])
+        .env("TMPDIR", home.path(""))
+        .env("GLEANER_TOKEN_GITHUB_COM", "somebody's")
+        .env("https_proxy", "http://127.0.0.1:1");
+    let done = home.transcript(&mut demo);
+    assert_eq!(done.exit, Some(0), "{}", done.text());
+    assert!(
+        done.stderr.contains("5 simulated forges"),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        done.stderr.contains("nothing is due now"),
+        "{}",
+        done.stderr
+    );
+    // What is left is due at its next cadence, and nothing went wrong.
+    for line in done.stdout.lines() {
+        assert!(line.contains("\"state\":\"ready\""), "{line}");
+    }
+    assert!(done.stdout.contains("organisation"), "{}", done.stdout);
+}
+
 /// Starts a server and waits until it says where it listens.
 fn started(command: &mut Command) -> (Child, String) {
     let (child, address, _) = started_and_said(command.stdout(Stdio::null()));
