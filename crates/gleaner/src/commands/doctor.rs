@@ -1,5 +1,7 @@
 //! `gleaner doctor`: looks at the surroundings, a line each, with the fix where one is needed.
 
+mod upstreams;
+
 use std::{process::Stdio, time::Duration};
 
 use ::db::{Clock, Db, Dialect, schema_state};
@@ -21,7 +23,7 @@ const MOST_SKEW: Duration = Duration::from_secs(2);
 /// How long a tool may take to tell its version.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Check the surroundings: configuration, disk, database, schema, clock, git
+/// Check the surroundings: configuration, disk, database, upstreams, tokens, git
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner doctor
@@ -77,6 +79,7 @@ pub(crate) async fn run(session: &Session, _: DoctorArgs) -> Result<Exit> {
             findings.push(configuration(session)?);
             findings.push(disk(session, settings.database.min_free));
             findings.extend(database(session).await);
+            findings.extend(upstreams::look(settings).await);
         }
     }
     for name in rounds::tools() {

@@ -1,7 +1,8 @@
 //! The simulated world as a server, and the commands that ask it.
 
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
     process::{Child, Command, Stdio},
 };
 
@@ -55,6 +56,21 @@ impl World {
         done.stdout
     }
 
+    /// Steers the world.
+    fn tell(&self, path: &str, body: &str) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let (address, length) = (&self.address, body.len());
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
+    }
+
     fn end(mut self) {
         terminate(&self.process);
         assert_eq!(self.process.wait().unwrap().code(), Some(0));
@@ -91,4 +107,43 @@ fn a_clock_that_is_none_is_refused() {
     }
     let nothing = home.run(["sim", "--speed", "0"]);
     insta::assert_snapshot!("no_speed", nothing);
+}
+
+#[test]
+fn the_doctor_looks_at_upstreams_and_tokens() {
+    let world = World::start(&["--seed", "7", "--repos", "6", "--speed", "1"]);
+    for (upstream, limit) in [("github.com", 4000), ("gitlab.com", 300)] {
+        world.tell(
+            "/__sim/tokens",
+            &format!(
+                r#"{{"upstream": "{upstream}", "name": "ours", "secret": "s3cret",
+                    "scopes": ["public_repo", "read:org"], "limit": {limit}}}"#
+            ),
+        );
+    }
+    let mut doctor = world.home.gleaner(["doctor", "--format", "table"]);
+    doctor
+        .env("GLEANER_TOKEN_GITHUB_COM", "s3cret,0ld")
+        .env("GLEANER_TOKEN_GITLAB_COM", "s3cret")
+        .env("GLEANER_TOKEN_CODEBERG_ORG", "any");
+    let text = world.home.transcript(&mut doctor).text();
+    insta::assert_snapshot!("doctor", of_upstreams(&text, &world.address));
+    let faults = r#"{"upstream": "github.com", "fault": "status", "status": 503}"#;
+    world.tell("/__sim/faults", faults);
+    let text = world.home.transcript(&mut doctor).text();
+    insta::assert_snapshot!("doctor_in_an_outage", of_upstreams(&text, &world.address));
+    assert!(!text.contains("s3cret") && !text.contains("0ld"), "{text}");
+    world.end();
+}
+
+/// The exit code, and the lines about upstreams and tokens.
+fn of_upstreams(text: &str, address: &str) -> String {
+    let wanted = |line: &&str| {
+        ["exit:", "upstream", "token"]
+            .iter()
+            .any(|word| line.trim_start().starts_with(word))
+    };
+    let lines = text.lines().filter(wanted).map(str::trim_end);
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    lines.replace(address, "[ADDRESS]")
 }
