@@ -310,7 +310,8 @@ async fn update_plain(
                 rows.iter()
                     .map(|(closing, _, _)| (closing.unit.attempt(), false)),
             );
-            return required_among(tx, rows, kept).await;
+            let ended = rows.iter().map(|(closing, _, _)| closing.unit.id).collect();
+            return requirement::unfold_required(tx, ended).await;
         }
         tx.undo().await?;
     }
@@ -320,27 +321,6 @@ async fn update_plain(
     for row in &ended {
         let attempt = (row.get("id")?, row.get("attempt")?);
         kept.insert(attempt, row.get("required")?);
-    }
-    Ok(())
-}
-
-/// Marks those of these units that somebody requires.
-async fn required_among(
-    tx: &mut Tx,
-    rows: &[&Row<'_>],
-    kept: &mut HashMap<Attempt, bool>,
-) -> Result<(), DbError> {
-    let required = tx
-        .fetch_bulk(
-            sql!(
-                "SELECT unit.id AS id, unit.attempt AS attempt
-                 FROM {rows} JOIN unit ON unit.id = r.unit WHERE unit.required"
-            ),
-            Bulk::new().ints("unit", rows.iter().map(|(closing, _, _)| closing.unit.id)),
-        )
-        .await?;
-    for row in &required {
-        kept.insert((row.get("id")?, row.get("attempt")?), true);
     }
     Ok(())
 }

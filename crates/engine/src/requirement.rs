@@ -117,6 +117,24 @@ pub(crate) async fn unfold(tx: &mut Tx, ended: Vec<UnitId>) -> Result<(), DbErro
     note(tx, ended, false).await
 }
 
+/// The same, of those among them that somebody requires.
+pub(crate) async fn unfold_required(tx: &mut Tx, ended: Vec<UnitId>) -> Result<(), DbError> {
+    let noted = tx
+        .execute_bulk(
+            sql!(
+                "INSERT INTO unfolded (unit, waits)
+                 SELECT unit.id, FALSE FROM {rows} JOIN unit ON unit.id = r.unit
+                 WHERE unit.required"
+            ),
+            Bulk::new().ints("unit", ended),
+        )
+        .await?;
+    if noted > 0 {
+        tx.wake();
+    }
+    Ok(())
+}
+
 /// Tells the resolver to look at what these units wait for.
 pub(crate) async fn unfold_waiting(tx: &mut Tx, parents: Vec<UnitId>) -> Result<(), DbError> {
     note(tx, parents, true).await

@@ -374,10 +374,10 @@ impl House {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     even = Instant::now();
                 }
-                // While units run, folding their ends takes a fifth of the time at most, so that
+                // While units run, folding their ends takes a tenth of the time at most, so that
                 // a big fan-in does not slow down what it waits for; but nobody waits for ever.
                 Ok(_) if even.elapsed() < FOLDING_GIVES_WAY && !self.flights().is_empty() => {
-                    tokio::time::sleep(begun.elapsed() * 4).await;
+                    tokio::time::sleep(begun.elapsed() * 9).await;
                 }
                 Ok(_) => {}
                 Err(error) => {
