@@ -32,7 +32,7 @@ guard=
 if setpriv --pdeathsig keep true; then guard='setpriv --pdeathsig KILL'; fi
 $guard "$program" "$dir/pgbouncer.ini" </dev/null >>"$dir/log" &
 server=$!
-until [ -S "$dir/.s.PGSQL.5432" ]; do
+until grep -q 'process up' "$dir/log"; do
     kill -0 "$server" || exit 1
     sleep 0.05
 done
