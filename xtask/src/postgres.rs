@@ -1,4 +1,5 @@
-//! PostgreSQL for tests: finding or installing the server binaries, and lending one cluster.
+//! PostgreSQL for tests: finding or installing the server binaries and a pooler, and lending one
+//! cluster.
 
 use std::io::Read as _;
 use std::process::Command;
@@ -6,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 
 use crate::cluster::{Cluster, OLDEST_MAJOR};
+use crate::pooler::Pooler;
 use crate::steps;
 
 /// Installs the server without the cluster and service that Debian's package would set up and
@@ -20,12 +22,39 @@ apt-get update
 apt-get install -y --no-install-recommends postgresql
 "#;
 
+/// Installs the pooler without its service: tests start their own. One that is there already is
+/// not touched, and a policy of the machine about services is put back.
+const INSTALL_POOLER: &str = r#"
+policy=/usr/sbin/policy-rc.d
+kept=
+if [ -e "$policy" ]; then kept=$(mktemp) && cp -p "$policy" "$kept"; fi
+trap 'if [ -n "$kept" ]; then mv "$kept" "$policy"; else rm -f "$policy"; fi' EXIT
+printf '#!/bin/sh\nexit 101\n' >"$policy"
+chmod 755 "$policy"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update
+apt-get install -y --no-install-recommends pgbouncer
+if command -v systemctl >/dev/null; then systemctl disable pgbouncer || true; fi
+if command -v update-rc.d >/dev/null; then update-rc.d pgbouncer disable || true; fi
+"#;
+
 /// A cluster of our own, after installing what it needs.
 pub(crate) fn start() -> anyhow::Result<Cluster> {
-    if Cluster::find_binaries().is_none() {
-        install()?;
+    let found = || Cluster::find_binaries().is_some();
+    if !found() {
+        let named = format!("the PostgreSQL server binaries ({OLDEST_MAJOR} or newer)");
+        install(INSTALL, &named, SERVER_HINT, found)?;
     }
     Cluster::start().context("tests need a private PostgreSQL cluster")
+}
+
+/// Installs the pooler where it is missing.
+pub(crate) fn find_pooler() -> anyhow::Result<()> {
+    let found = || Pooler::find_program().is_some();
+    if !found() {
+        install(INSTALL_POOLER, "pgbouncer", POOLER_HINT, found)?;
+    }
+    Ok(())
 }
 
 /// Starts a cluster for a person or a script, until our input ends.
@@ -37,9 +66,16 @@ pub(crate) fn lend() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn install() -> anyhow::Result<()> {
-    let root = ["sh", "-ec", INSTALL];
-    let with_sudo = ["sudo", "-n", "sh", "-ec", INSTALL];
+const SERVER_HINT: &str = "run `apt-get install postgresql` as root (Debian, Ubuntu), `dnf install \
+                           postgresql-server` (Fedora) or `brew install postgresql`; no server \
+                           needs to be running";
+const POOLER_HINT: &str = "run `apt-get install pgbouncer` as root (Debian, Ubuntu), `dnf install \
+                           pgbouncer` (Fedora) or `brew install pgbouncer`; it needs not be running";
+
+/// Runs the script `how` as root, if we may; `found` says whether that was enough.
+fn install(how: &str, what: &str, hint: &str, found: impl Fn() -> bool) -> anyhow::Result<()> {
+    let root = ["sh", "-ec", how];
+    let with_sudo = ["sudo", "-n", "sh", "-ec", how];
     let words: &[&str] = if !steps::is_there("apt-get", &["--version"]) {
         &[]
     } else if is_root() {
@@ -50,25 +86,17 @@ fn install() -> anyhow::Result<()> {
         &[]
     };
     let [program, args @ ..] = words else {
-        bail!(
-            "tests need the PostgreSQL server binaries ({OLDEST_MAJOR} or newer), which are not \
-             installed\n  hint: run `apt-get install postgresql` as root (Debian, Ubuntu), `dnf \
-             install postgresql-server` (Fedora) or `brew install postgresql`; no server needs to \
-             be running"
-        );
+        bail!("tests need {what}, which is not installed\n  hint: {hint}");
     };
-    eprintln!("installing the PostgreSQL server binaries, which tests need");
+    eprintln!("installing {what}, which tests need");
     // Its output goes where ours does, but never among the results on standard output.
     let status = Command::new(program)
         .args(args)
         .stdout(std::io::stderr())
         .status()
         .context("apt-get")?;
-    if !status.success() || Cluster::find_binaries().is_none() {
-        bail!(
-            "could not install PostgreSQL {OLDEST_MAJOR} or newer ({status})\n  hint: install your \
-             system's PostgreSQL server package yourself; no server needs to be running"
-        );
+    if !status.success() || !found() {
+        bail!("could not install {what} ({status})\n  hint: {hint}");
     }
     Ok(())
 }

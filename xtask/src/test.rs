@@ -40,6 +40,7 @@ fn run_with(args: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<ExitC
             "tests need `git`, which is not installed\n  hint: install your system's git package"
         );
     }
+    postgres::find_pooler()?;
     let cluster = match std::env::var(CLUSTER) {
         Ok(_) => None,
         Err(_) => Some(postgres::start()?),

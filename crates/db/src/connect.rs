@@ -1,17 +1,15 @@
 //! The two pools, and reading through them.
 
-use std::{str::FromStr as _, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use sqlx::{
-    PgPool, SqlitePool,
-    postgres::{PgConnectOptions, PgPoolOptions},
+    SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
 use crate::{
-    Clock, DbError, Row, Statement, Timestamp, Tx, Wakes, bulk,
-    statement::{postgres_arguments, sqlite_arguments},
-    write_queue::WriteQueue,
+    Clock, DbError, Row, Statement, Timestamp, Tx, Wakes, bulk, postgres::Postgres,
+    statement::sqlite_arguments, write_queue::WriteQueue,
 };
 
 /// A database, either of the two. Cheap to clone.
@@ -38,7 +36,7 @@ pub(crate) enum Pools {
         reader: SqlitePool,
         queue: WriteQueue,
     },
-    Postgres(PgPool),
+    Postgres(Postgres),
 }
 
 /// Which SQL is spoken. Only three things fork by it: see the crate's page.
@@ -84,7 +82,8 @@ pub struct Settings {
     pub max_connections: u32,
     /// How long to wait for a connection, and on SQLite for a writer of another process.
     pub timeout: Duration,
-    /// `false` behind a pooler that cannot keep prepared statements.
+    /// `false` keeps nothing on the server between two transactions, as behind a pooler in
+    /// transaction mode. Such a pooler is noticed, so this is for one that is not.
     pub statement_cache: bool,
     /// SQLite only: fsync at every commit. Without it a power cut may lose the
     /// last commits (never consistency); a crash of the process loses nothing.
@@ -108,7 +107,7 @@ impl Db {
         let pools = if let Some(path) = url.strip_prefix("sqlite:") {
             open_sqlite(path.strip_prefix("//").unwrap_or(path), settings).await?
         } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            open_postgres(url, settings).await?
+            Pools::Postgres(Postgres::open(url, settings).await?)
         } else {
             return Err(DbError::Address {
                 url: without_password(url),
@@ -131,6 +130,12 @@ impl Db {
             Pools::Sqlite { .. } => Dialect::Sqlite,
             Pools::Postgres(_) => Dialect::Postgres,
         }
+    }
+
+    /// Whether a pooler stands between us and PostgreSQL: then nothing is kept on the server
+    /// between two transactions, and there are no signals from other processes.
+    pub fn is_pooled(&self) -> bool {
+        matches!(self.pools(), Pools::Postgres(postgres) if postgres.is_pooled())
     }
 
     /// Begins a transaction that writes. On SQLite it waits its turn.
@@ -164,11 +169,8 @@ impl Db {
                     .await?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
-            Pools::Postgres(pool) => {
-                let args = postgres_arguments(statement.args)?;
-                let rows = sqlx::query_with(statement.text, args)
-                    .fetch_all(pool)
-                    .await?;
+            Pools::Postgres(postgres) => {
+                let rows = postgres.fetch_all(statement).await?;
                 Ok(rows.into_iter().map(Row::Postgres).collect())
             }
         }
@@ -206,7 +208,8 @@ impl Db {
     pub async fn listen(&self) {
         match self.pools() {
             Pools::Sqlite { .. } => std::future::pending().await,
-            Pools::Postgres(pool) => self.wakes().listen(pool).await,
+            Pools::Postgres(postgres) if postgres.is_pooled() => std::future::pending().await,
+            Pools::Postgres(postgres) => self.wakes().listen(postgres.pool()).await,
         }
     }
 
@@ -231,7 +234,7 @@ impl Db {
                 reader.size() + writer.size(),
                 reader.num_idle() + writer.num_idle(),
             ),
-            Pools::Postgres(pool) => (pool.size(), pool.num_idle()),
+            Pools::Postgres(postgres) => (postgres.pool().size(), postgres.pool().num_idle()),
         }
     }
 
@@ -242,7 +245,7 @@ impl Db {
                 reader.close().await;
                 writer.close().await;
             }
-            Pools::Postgres(pool) => pool.close().await,
+            Pools::Postgres(postgres) => postgres.pool().close().await,
         }
     }
 
@@ -320,56 +323,6 @@ async fn open_sqlite(path: &str, settings: &Settings) -> Result<Pools, DbError> 
         writer,
         reader,
         queue: WriteQueue::default(),
-    })
-}
-
-async fn open_postgres(url: &str, settings: &Settings) -> Result<Pools, DbError> {
-    let mut options = PgConnectOptions::from_str(url).map_err(|error| DbError::Address {
-        url: without_password(url),
-        why: error.to_string(),
-    })?;
-    options = options.application_name("gleaner");
-    if !settings.statement_cache {
-        options = options.statement_cache_capacity(0);
-    }
-    try_once(&options, settings.timeout).await?;
-    let pool = PgPoolOptions::new()
-        .max_connections(settings.max_connections)
-        .acquire_timeout(settings.timeout)
-        .test_before_acquire(false)
-        .after_connect(|connection, _| {
-            Box::pin(async move {
-                use sqlx::Executor as _;
-                // A forgotten transaction pins the vacuum horizon, which makes
-                // the claim many times slower (17 x measured) until it ends.
-                connection
-                    .execute("SET idle_in_transaction_session_timeout = '60s'")
-                    .await?;
-                Ok(())
-            })
-        })
-        .connect_lazy_with(options);
-    Ok(Pools::Postgres(pool))
-}
-
-/// One connection, to learn what is wrong: the pool would try again until its
-/// patience ends, and then only say that it ended.
-async fn try_once(options: &PgConnectOptions, patience: Duration) -> Result<(), DbError> {
-    use sqlx::{Connection as _, PgConnection};
-    let connected = tokio::time::timeout(patience, PgConnection::connect_with(options)).await;
-    let error = match connected {
-        Ok(Ok(connection)) => {
-            // Whether it says goodbye properly is of no interest.
-            let _ = connection.close().await;
-            return Ok(());
-        }
-        Ok(Err(error)) => error,
-        Err(_) => sqlx::Error::PoolTimedOut,
-    };
-    Err(match DbError::from(error) {
-        // Whatever refuses a first connection, the address leads nowhere.
-        DbError::Statement(source) => DbError::Unreachable(source),
-        other => other,
     })
 }
 

@@ -64,6 +64,11 @@ pub enum DbError {
         /// What is wrong with it.
         why: String,
     },
+    /// A pooler in between that was not noticed: say that there is one.
+    #[error(
+        "a prepared statement was lost or belongs to somebody else: there is a pooler in between"
+    )]
+    Pooler(#[source] sqlx::Error),
     /// Anything else: a mistake in a statement, most likely.
     #[error("the database refused a statement")]
     Statement(#[source] sqlx::Error),
@@ -99,6 +104,7 @@ impl From<sqlx::Error> for DbError {
                     Class::ReadOnly => Self::ReadOnly(error),
                     Class::Corrupt => Self::Corrupt(error),
                     Class::Constraint => Self::Constraint(error),
+                    Class::Pooler => Self::Pooler(error),
                     Class::Statement => Self::Statement(error),
                 }
             }
@@ -114,6 +120,7 @@ enum Class {
     ReadOnly,
     Corrupt,
     Constraint,
+    Pooler,
     Statement,
 }
 
@@ -132,6 +139,8 @@ fn classify(code: &str) -> Class {
             // No such role or database, wrong password: the address leads nowhere.
             _ if code.starts_with("28") || code == "3D000" => Class::Unreachable,
             _ if code.starts_with("23") => Class::Constraint,
+            // No such prepared statement, or one too many of that name.
+            "26000" | "42P05" => Class::Pooler,
             _ => Class::Statement,
         };
     }

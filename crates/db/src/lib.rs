@@ -5,6 +5,7 @@ mod clock;
 mod connect;
 mod error;
 mod migrate;
+mod postgres;
 mod row;
 mod schema;
 mod statement;

@@ -1,6 +1,9 @@
 //! Rows of either database, read by column name.
 
-use sqlx::{Column as _, Decode, TypeInfo as _, Postgres, Row as _, Type, postgres::PgRow, sqlite::SqliteRow};
+use sqlx::{
+    Column as _, Decode, Postgres, Row as _, Type, TypeInfo as _, postgres::PgRow,
+    sqlite::SqliteRow,
+};
 
 use crate::{DbError, Timestamp, statement::PgTime};
 

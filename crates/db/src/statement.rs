@@ -4,7 +4,7 @@ use sqlx::{
     Arguments as _, AssertSqlSafe, Encode, Postgres, SqlSafeStr as _, SqlStr, Type,
     encode::IsNull,
     error::BoxDynError,
-    postgres::{PgArgumentBuffer, PgArguments, PgHasArrayType, PgTypeInfo},
+    postgres::{PgArgumentBuffer, PgArguments, PgHasArrayType, PgTypeInfo, types::Oid},
     sqlite::SqliteArguments,
 };
 
@@ -192,13 +192,15 @@ pub(crate) struct PgTime(pub(crate) Timestamp);
 
 impl Type<Postgres> for PgTime {
     fn type_info() -> PgTypeInfo {
-        PgTypeInfo::with_name("TIMESTAMPTZ")
+        // By number, as PostgreSQL has always had it: a name would have to be looked up on each
+        // connection, and a look between two messages loses an unnamed statement.
+        PgTypeInfo::with_oid(Oid(1184))
     }
 }
 
 impl PgHasArrayType for PgTime {
     fn array_type_info() -> PgTypeInfo {
-        PgTypeInfo::with_name("_TIMESTAMPTZ")
+        PgTypeInfo::with_oid(Oid(1185))
     }
 }
 

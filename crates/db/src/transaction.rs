@@ -50,7 +50,7 @@ impl Tx {
                 let tx = writer.begin_with("BEGIN IMMEDIATE").await?;
                 (Inner::Sqlite(tx), Some(turn))
             }
-            Pools::Postgres(pool) => (Inner::Postgres(pool.begin().await?), None),
+            Pools::Postgres(postgres) => (Inner::Postgres(postgres.begin().await?), None),
         };
         Ok(Self {
             inner,
@@ -121,6 +121,7 @@ impl Tx {
             Inner::Postgres(tx) => {
                 let args = postgres_arguments(statement.args)?;
                 let done = sqlx::query_with(statement.text, args)
+                    .persistent(!self.db.is_pooled())
                     .execute(&mut **tx)
                     .await?;
                 Ok(done.rows_affected())
@@ -143,6 +144,7 @@ impl Tx {
             Inner::Postgres(tx) => {
                 let args = postgres_arguments(statement.args)?;
                 let rows = sqlx::query_with(statement.text, args)
+                    .persistent(!self.db.is_pooled())
                     .fetch_all(&mut **tx)
                     .await?;
                 Ok(rows.into_iter().map(Row::Postgres).collect())

@@ -68,10 +68,7 @@ rm -rf -- "$dir"
 #[derive(Debug)]
 pub struct Cluster {
     url: String,
-    directory: PathBuf,
-    keeper: Child,
-    /// The keeper's sign of life from us; closed to stop the cluster.
-    alive: Option<ChildStdin>,
+    _kept: Kept,
 }
 
 impl Cluster {
@@ -90,21 +87,23 @@ impl Cluster {
             ))
         })?;
         let account = Account::for_server()?;
-        let parent = parent_directory(account.is_some())?;
-        sweep(&parent);
-
-        let directory = create_directory(&parent, account.as_ref())?;
-        let started = start_keeper(&directory, &binaries, settings, account.as_ref());
-        let mut keeper = started.inspect_err(|_| {
-            let _ = fs::remove_dir_all(&directory);
-        })?;
-        let cluster = Self {
-            url: url_over_socket(&directory),
-            alive: keeper.stdin.take(),
+        let directory = private_directory(account.as_ref())?;
+        let url = url_over_socket(&directory, "postgres");
+        let mut words = vec![binaries.into()];
+        // The last mention of a setting wins.
+        words.extend(
+            settings
+                .iter()
+                .flat_map(|setting| ["-c", setting].map(OsString::from)),
+        );
+        let kept = Kept::start(
+            "PostgreSQL cluster",
+            KEEPER,
             directory,
-            keeper,
-        };
-        cluster.wait_until_ready()
+            words,
+            account.as_ref(),
+        )?;
+        Ok(Self { url, _kept: kept })
     }
 
     /// The `postgres://` address of the maintenance database `postgres`, as its superuser.
@@ -131,24 +130,52 @@ impl Cluster {
                 initdb.parent().map(Path::to_owned)
             })
     }
+}
 
-    fn wait_until_ready(mut self) -> Result<Self> {
+/// A server that ends with us, and its directory.
+#[derive(Debug)]
+pub(super) struct Kept {
+    directory: PathBuf,
+    keeper: Child,
+    /// The keeper's sign of life from us; closed to stop the server.
+    alive: Option<ChildStdin>,
+}
+
+impl Kept {
+    /// Starts the script `keeper` with the directory and `words`; returns once it says `ready`.
+    pub(super) fn start(
+        what: &str,
+        keeper: &str,
+        directory: PathBuf,
+        words: Vec<OsString>,
+        account: Option<&Account>,
+    ) -> Result<Self> {
+        let started = start_keeper(keeper, &directory, words, account);
+        let mut keeper = started.inspect_err(|_| {
+            let _ = fs::remove_dir_all(&directory);
+        })?;
+        let stdout = keeper.stdout.take();
+        let kept = Self {
+            alive: keeper.stdin.take(),
+            directory,
+            keeper,
+        };
         let mut word = String::new();
-        if let Some(stdout) = self.keeper.stdout.take() {
+        if let Some(stdout) = stdout {
             BufReader::new(stdout).read_line(&mut word)?;
         }
         if word.trim_end() == "ready" {
-            return Ok(self);
+            return Ok(kept);
         }
-        let log = fs::read(self.directory.join("log")).unwrap_or_default();
+        let log = fs::read(kept.directory.join("log")).unwrap_or_default();
         Err(Error::other(format!(
-            "the private PostgreSQL cluster did not start; its log:\n{}",
+            "the private {what} did not start; its log:\n{}",
             String::from_utf8_lossy(&log)
         )))
     }
 }
 
-impl Drop for Cluster {
+impl Drop for Kept {
     fn drop(&mut self) {
         drop(self.alive.take());
         let _ = self.keeper.wait();
@@ -159,14 +186,14 @@ impl Drop for Cluster {
 
 /// Who runs the server when we are root.
 #[derive(Debug)]
-struct Account {
+pub(super) struct Account {
     name: &'static str,
     user: u32,
     group: u32,
 }
 
 impl Account {
-    fn for_server() -> Result<Option<Self>> {
+    pub(super) fn for_server() -> Result<Option<Self>> {
         if id(&["-u"]) != Some(0) {
             return Ok(None);
         }
@@ -182,6 +209,13 @@ impl Account {
 
 fn id(args: &[&str]) -> Option<u32> {
     output(Command::new("id").args(args))?.trim().parse().ok()
+}
+
+/// A new directory that the server's account owns.
+pub(super) fn private_directory(account: Option<&Account>) -> Result<PathBuf> {
+    let parent = parent_directory(account.is_some())?;
+    sweep(&parent);
+    create_directory(&parent, account)
 }
 
 /// The first place for temporary files that the server's account can reach and whose name leaves
@@ -249,9 +283,9 @@ fn create_directory(parent: &Path, account: Option<&Account>) -> Result<PathBuf>
 }
 
 fn start_keeper(
+    script: &str,
     directory: &Path,
-    binaries: &Path,
-    settings: &[&str],
+    arguments: Vec<OsString>,
     account: Option<&Account>,
 ) -> Result<Child> {
     let mut words: Vec<OsString> = Vec::new();
@@ -259,14 +293,9 @@ fn start_keeper(
         let (user, group) = (format!("--reuid={name}"), format!("--regid={group}"));
         words.extend(["setpriv", &user, &group, "--init-groups", "--"].map(OsString::from));
     }
-    words.extend(["sh", "-c", KEEPER, "sh"].map(OsString::from));
-    words.extend([directory.into(), binaries.into()]);
-    // The last mention of a setting wins.
-    words.extend(
-        settings
-            .iter()
-            .flat_map(|setting| ["-c", setting].map(OsString::from)),
-    );
+    words.extend(["sh", "-c", script, "sh"].map(OsString::from));
+    words.push(directory.into());
+    words.extend(arguments);
     Command::new(&words[0])
         .args(&words[1..])
         // Our own directory may be closed to the server's account.
@@ -280,8 +309,8 @@ fn start_keeper(
         .map_err(|source| Error::new(source.kind(), format!("{}: {source}", words[0].display())))
 }
 
-fn url_over_socket(directory: &Path) -> String {
-    let mut url = String::from("postgres://postgres@localhost:5432/postgres?host=");
+pub(super) fn url_over_socket(directory: &Path, database: &str) -> String {
+    let mut url = format!("postgres://postgres@localhost:5432/{database}?host=");
     for &byte in directory.as_os_str().as_encoded_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte) {
             url.push(byte.into());

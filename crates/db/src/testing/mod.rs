@@ -15,9 +15,12 @@
 //! test process. A fresh database is copied from a template that has the
 //! schema: 40 ms. There is no skipping: without server binaries the test fails
 //! and says which command installs them.
+//!
+//! [`TestDb::pooler`] puts a private pgbouncer in front of one.
 
 pub mod cluster;
 mod faults;
+pub mod pooler;
 mod template;
 
 pub(crate) use faults::lost_connection;
@@ -26,6 +29,7 @@ pub use faults::{CommitFault, CommitFaults};
 use std::ops::Deref;
 
 use crate::{Clock, Db, Part, Settings, migrate};
+use pooler::Pooler;
 
 /// A fresh database that is gone when the test ends.
 #[derive(Debug)]
@@ -58,6 +62,29 @@ impl TestDb {
     pub async fn postgres(parts: &[Part]) -> Self {
         let (url, name) = template::fresh_database(parts).await;
         Self::open(url, Some(Keep::Database { name }), parts).await
+    }
+
+    /// A pooler of its own in front of this PostgreSQL database, in transaction mode, with at most
+    /// `servers` connections to it.
+    pub fn pooler(&self, servers: u32) -> Pooler {
+        let options: sqlx::postgres::PgConnectOptions =
+            self.url.parse().expect("the address of a PostgreSQL");
+        let host = match options.get_socket() {
+            Some(socket) => socket.display().to_string(),
+            None => options.get_host().to_owned(),
+        };
+        let server = format!(
+            "host={host} port={} user={}",
+            options.get_port(),
+            options.get_username()
+        );
+        let database = options.get_database().expect("a database of its own");
+        Pooler::start(&server, database, servers).unwrap_or_else(|error| {
+            panic!(
+                "cannot start a private pgbouncer: {error}\n\
+                 `cargo xtask test` installs what is missing"
+            )
+        })
     }
 
     /// The address, for a second connection or another process.

@@ -13,6 +13,7 @@ mod housekeeping;
 mod leases;
 mod outcomes;
 mod plans;
+mod pooled;
 mod requirements;
 #[allow(dead_code, reason = "made for another binary as well")]
 mod scanner;

@@ -70,7 +70,7 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "statement_cache",
                 Kind::Switch,
                 "true",
-                "Set to false behind a pooler that cannot keep prepared statements.",
+                "Keep prepared statements on the server. A pooler such as pgbouncer in transaction mode is noticed by itself; set to false behind one that is not.",
             ),
             key(
                 "sync_every_commit",

@@ -39,7 +39,11 @@ pub(crate) fn at_database(url: &str, error: DbError) -> Failure {
             format!("cannot reach the database at {}", Db::redact(url)),
         )
         .caused_by(source)
-        .hint("is the server running, and are host, user and password right?")
+        .hint(if source.to_string().contains("startup parameter") {
+            "the pooler refuses `options`: take them out of the address (and out of PGOPTIONS)"
+        } else {
+            "is the server running, and are host, user and password right?"
+        })
         .hint("without `--database` the data lives in SQLite in the data directory");
     }
     error.into()
@@ -99,6 +103,12 @@ fn classify(error: &DbError) -> (&'static Code, Option<&'static str>) {
         DbError::OlderSchema { .. } => (
             &codes::DB_OLDER_SCHEMA,
             Some("`gleaner db migrate` brings it up"),
+        ),
+        DbError::Pooler(_) => (
+            &codes::DB_UNREACHABLE,
+            Some(
+                "set `statement_cache = false` under `[database]`: then nothing is kept on the server",
+            ),
         ),
         _ => (&codes::DB_DATA, None),
     }
