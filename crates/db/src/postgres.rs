@@ -10,10 +10,10 @@
 //! * settings are made for the transaction only;
 //! * nobody listens: signals are hints, and polling does the work.
 //!
-//! Debug build, one machine, pgbouncer 1.18 with three servers, four workers
-//! one unit at a time with a fact each: POOLED units/s against STRAIGHT
-//! straight, of which half is the pooler and half the second round for each
-//! statement.
+//! What that costs (debug build, two busy cores, four slots, one unit at a time
+//! with a fact each, pgbouncer 1.18, two rounds each): 480 units/s straight,
+//! 290 to 410 when the same server is treated as if pooled, 220 to 290 through a
+//! pooler with three servers, 240 to 340 with sixteen.
 //!
 //! **How a pooler is noticed.** A setting of our own invention goes along with
 //! the startup message. A server takes it and shows it; poolers either refuse
@@ -34,7 +34,7 @@ use crate::{
     DbError, Settings, Statement, connect::without_password, statement::postgres_arguments,
 };
 
-/// The server's own name for "kept as we said it".
+/// Our own setting, by which a server is told from a pooler.
 const STRAIGHT: &str = "gleaner.straight";
 
 /// A forgotten transaction pins the vacuum horizon, which makes the claim many
