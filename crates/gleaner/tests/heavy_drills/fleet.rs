@@ -139,6 +139,7 @@ impl Fleet {
             .env("GLEANER_DATABASE", self.db.url())
             .env("GLEANER_DATABASE_MIN_FREE", "1KiB")
             .env("GLEANER_DATABASE_TIMEOUT", "60s")
+            .env("GLEANER_WORK_DEAD_AFTER", "5s")
             .env(
                 "GLEANER_CLOCK",
                 format!("world:http://{}", self.server.address()),

@@ -8,5 +8,6 @@
 )]
 
 mod blip;
+mod budgets;
 mod fleet;
 mod outage;
