@@ -122,14 +122,14 @@ async fn work_until_stopped(
 ) -> Result<Exit> {
     let working = async {
         if args.until_idle {
-            let idle = worker.run_until_idle(stop.gently.clone());
+            let idle = Box::pin(worker.run_until_idle(stop.gently.clone()));
             idle::watch(session, engine, idle).await?;
             if stop.gently.is_cancelled() {
                 return Err(Failure::interrupted());
             }
             idle::list_what_is_left(session, engine).await?;
         } else {
-            worker.run(stop.gently.clone()).await?;
+            Box::pin(worker.run(stop.gently.clone())).await?;
         }
         Ok(Exit::Ok)
     };
