@@ -20,11 +20,11 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Pool, RunError, UnitId,
     claim::Claimed,
+    desk::Desk,
     finish::Closing,
     holding::Holding,
     outcome::{Outcome, panic_text},
     run::Run,
-    turn::Desk,
     worker::House,
 };
 

@@ -2,6 +2,7 @@
 
 mod claim;
 mod control;
+mod desk;
 mod enqueue;
 mod finish;
 mod heart;

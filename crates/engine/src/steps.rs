@@ -13,11 +13,12 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Ending, Engine, Kind, Probe, Run, RunError, Subprocesses, UnitId, Upstreams,
     claim::Claimed,
+    desk::Desk,
     finish::Closing,
     holding::Holding,
     lease::{Observer, Strays},
     process::Recorder,
-    turn::{Desk, Process},
+    turn::Process,
     worker::introduction,
 };
 

@@ -5,13 +5,9 @@
 //! commit per turn instead of two: twice the rate at one unit per turn, 1.7
 //! times at a hundred. The two must not be one statement (see [`crate::claim`]).
 //!
-//! What a unit costs at 500 per turn, on a busy machine with 2 cores: 5 to 6 us
-//! of CPU in this process and 27 to 35 us in the PostgreSQL backend (one
-//! connection, no-op units); 28 to 31 us in all on SQLite. A plain message
-//! queue that keeps nothing (update, then delete) takes 13 us in the backend.
-//! The difference is two row versions that each enter every index: without the
-//! unique index on (kind, key) it is 20 to 29 us. Merging or leaving out the
-//! partial indexes for waiting and parked units changed nothing beyond noise.
+//! What a unit costs at 500 per turn, on a busy machine with 2 cores: about 6 us
+//! of CPU in this process and 20 in PostgreSQL's (no-op units), 18 to 20 us in all
+//! on SQLite. `bench/README.md` has the figures and where the time goes.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,12 +23,12 @@ use db::{Clock, Conflicts, Db, DbError, Timestamp, Tx, transact};
 use crate::{
     EnqueueError, Kind, Outcome, Rank, RunError,
     claim::{self, Ask, Claimed, Pair},
+    desk::Desk,
     finish::{self, Attempt, Closing, FinishError, Writer},
     holding::{self, Draft, Holding, Whose},
     process::Recorder,
     requirement,
     run::Ending,
-    share::Shares,
     upstream::{
         Upstreams,
         admission::{Admission, Outlook},
@@ -40,11 +36,6 @@ use crate::{
     },
 };
 
-/// A survey is believed for this long while there is work.
-const SURVEY_HOLDS: Duration = Duration::from_secs(1);
-/// One that found nothing due holds for this long, unless a signal says
-/// otherwise: all idle workers of a pool then live on one query in 5 s.
-const IDLE_SURVEY_HOLDS: Duration = Duration::from_millis(4_900);
 /// A pair that looked due but gave nothing (others' kinds, rows locked) rests this long.
 const BARREN_RESTS: Duration = Duration::from_secs(1);
 
@@ -70,32 +61,6 @@ pub(crate) struct Process {
     pub abandoned: Mutex<Vec<i64>>,
 }
 
-/// One pool, as one process sees it.
-#[derive(Debug)]
-pub(crate) struct Desk {
-    pub pool: String,
-    /// Kinds of this pool that the process can run, with their versions.
-    pub kinds: Vec<(&'static str, i64)>,
-    market: Mutex<Market>,
-}
-
-/// What is to be had.
-#[derive(Debug, Default)]
-struct Market {
-    pairs: Vec<Pair>,
-    surveyed: Option<Duration>,
-    /// Whether the survey asked what is blocked and paused. It does not while
-    /// nothing is due, and must before anything that became due is claimed.
-    checked: bool,
-    paused: bool,
-    /// What may be claimed of upstreams that may not simply be asked.
-    restricted: HashMap<String, Admission>,
-    /// When one of them may be asked again.
-    reopens_at: Option<Timestamp>,
-    shares: Shares,
-    barren: HashMap<(String, Rank), Duration>,
-}
-
 /// What to claim from one pair.
 #[derive(Debug)]
 struct Order {
@@ -111,98 +76,6 @@ pub(crate) struct Turned {
     pub claimed: Vec<Claimed>,
     /// Attempts whose end was written. The others had lost their lease.
     pub kept: HashSet<Attempt>,
-}
-
-impl Desk {
-    pub(crate) fn new(pool: String, kinds: Vec<(&'static str, i64)>) -> Self {
-        Self {
-            pool,
-            kinds,
-            market: Mutex::default(),
-        }
-    }
-
-    /// The next claim looks at the table again.
-    pub(crate) fn stale(&self) {
-        self.lock().surveyed = None;
-    }
-
-    /// Whether a unit that must run alone is due.
-    pub(crate) fn suspect_due(&self, now: Timestamp) -> bool {
-        let market = self.lock();
-        !market.paused
-            && market
-                .pairs
-                .iter()
-                .any(|pair| pair.rank == Rank::Alone && pair.due_at <= now)
-    }
-
-    /// Whether anything could be claimed now, as of the last survey.
-    pub(crate) fn anything_due(&self, now: Timestamp) -> bool {
-        let market = self.lock();
-        !market.paused && market.pairs.iter().any(|pair| pair.due_at <= now)
-    }
-
-    /// When something in this pool will be due that is not due now.
-    pub(crate) fn next_due(&self, now: Timestamp) -> Option<Timestamp> {
-        let market = self.lock();
-        if market.paused {
-            return None;
-        }
-        market
-            .pairs
-            .iter()
-            .map(|pair| pair.due_at)
-            .chain(market.reopens_at)
-            .filter(|due| *due > now)
-            .min()
-    }
-
-    /// Upstreams and ranks that have something due, as of the last survey.
-    pub(crate) fn due_pairs(&self, now: Timestamp) -> Vec<Pair> {
-        let market = self.lock();
-        let due = market.pairs.iter().filter(|pair| pair.due_at <= now);
-        due.cloned().collect()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Market> {
-        self.market.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Market {
-    /// Whether a survey is needed before the next claim.
-    fn is_stale(&self, now: Timestamp, monotonic: Duration) -> bool {
-        let Some(at) = self.surveyed else {
-            return true;
-        };
-        let due = self.pairs.iter().any(|pair| pair.due_at <= now);
-        let holds = if due || self.paused {
-            SURVEY_HOLDS
-        } else {
-            IDLE_SURVEY_HOLDS
-        };
-        (due && !self.checked)
-            || self.reopens_at.is_some_and(|at| at <= now)
-            || monotonic.saturating_sub(at) >= holds
-    }
-
-    /// Pairs that can be claimed from now.
-    fn due(&self, now: Timestamp, monotonic: Duration, alone: bool) -> Vec<Pair> {
-        if self.paused {
-            return Vec::new();
-        }
-        self.pairs
-            .iter()
-            .filter(|pair| pair.due_at <= now && (pair.rank == Rank::Alone) == alone)
-            .filter(|pair| {
-                self.barren
-                    .get(&(pair.upstream.clone(), pair.rank))
-                    .is_none_or(|until| *until <= monotonic)
-            })
-            .cloned()
-            .collect()
-    }
 }
 
 impl Process {

@@ -19,11 +19,13 @@ use db::DbError;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Count, Engine, Handler, Kind, Pool, Probe, Subprocesses, UnitId, heart, holding,
+    Count, Engine, Handler, Kind, Pool, Probe, Subprocesses, UnitId,
+    desk::Desk,
+    heart, holding,
     lane::Lane,
     lease::Introduction,
     process::Recorder,
-    turn::{Desk, Process, SharedProcess},
+    turn::{Process, SharedProcess},
 };
 
 /// The longest that folding lags behind ends in favour of runs.

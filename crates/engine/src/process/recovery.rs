@@ -18,8 +18,9 @@ use super::{
 use crate::{
     Rank, State, UnitId,
     claim::{self, Claimed},
+    desk::Desk,
     holding,
-    turn::{Desk, Process},
+    turn::Process,
 };
 
 /// How long records that nobody wants are kept for a host that does not come back.
