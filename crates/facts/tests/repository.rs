@@ -184,6 +184,7 @@ fn what_is_wrong_is_said_with_a_hint() {
     assert_eq!(refused("https://a b/x/y"), E::Host);
     // A name only as long as the dots are there, and they are dropped.
     assert_eq!(refused("git.0..:owner/name"), E::Host);
+    assert_eq!(refused("git://0../name"), E::Host);
     assert_eq!(refused("https://github.com/o\u{7}/r"), E::Invisible);
     assert_eq!(refused("https://github.com/o%0a/r"), E::Invisible);
     assert!(matches!(

@@ -19,7 +19,7 @@ async fn both_dialects_have_the_same_tables_views_and_columns() {
 async fn columns(db: &Db) -> BTreeSet<(String, String)> {
     let statement = match db.dialect() {
         Dialect::Sqlite => sql!(
-            "SELECT m.name AS place, c.name AS name FROM sqlite_master m, pragma_table_info(m.name) c
+            "SELECT m.name AS place, c.name AS name FROM sqlite_master m, pragma_table_xinfo(m.name) c
              WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite_%'"
         ),
         Dialect::Postgres => sql!(

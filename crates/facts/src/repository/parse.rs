@@ -181,8 +181,9 @@ fn remote(
     if host.is_empty() {
         return Err(RepositoryUrlError::NoHost);
     }
-    // `x.0..` is a name to the url crate, `x.0` a broken number.
-    if url::Host::parse(host).is_err() {
+    // Names to the url crate only because of their dots: `x.0..` would be a broken number without
+    // them, and `0..` another number.
+    if !url::Host::parse(host).is_ok_and(|again| again.to_string() == host) {
         return Err(RepositoryUrlError::Host);
     }
     let forge = Forge::of_host(host);
