@@ -78,7 +78,6 @@ pub(crate) async fn finish(
         .zip(&ends)
         .filter_map(|(closing, end)| {
             let kind = writer.kinds.get(closing.unit.kind.as_str())?;
-            let end = end.as_ref()?;
             Some((closing, end, after(before(&closing.unit), kind, end, now)))
         })
         .collect();
@@ -178,8 +177,8 @@ async fn held(tx: &mut Tx, attempts: &[Attempt]) -> Result<HashSet<Attempt>, DbE
         .collect()
 }
 
-/// How each run ended. `None` for those that may not write at all.
-async fn ends(tx: &mut Tx, closings: &[Closing]) -> Result<Vec<Option<End>>, DbError> {
+/// How each run ended.
+async fn ends(tx: &mut Tx, closings: &[Closing]) -> Result<Vec<End>, DbError> {
     let asked: Vec<String> = closings
         .iter()
         .filter(|closing| matches!(closing.result, Err(RunError::Upstream(_))))
@@ -193,23 +192,25 @@ async fn ends(tx: &mut Tx, closings: &[Closing]) -> Result<Vec<Option<End>>, DbE
     Ok(closings
         .iter()
         .map(|closing| match &closing.result {
-            Ok(ending) => Some(End::Outcome(ending.outcome.clone())),
-            Err(RunError::Unit(_)) => Some(End::Strike),
+            Ok(ending) => End::Outcome(ending.outcome.clone()),
+            Err(RunError::Unit(_)) => End::Strike,
             Err(RunError::Upstream(_)) => {
                 let served = served.get(&closing.unit.upstream);
                 let others_fare_better = match (closing.unit.failed_at, served) {
                     (Some(failed), Some(served)) => *served > failed,
                     _ => false,
                 };
-                Some(if others_fare_better {
+                if others_fare_better {
                     End::Strike
                 } else {
                     End::Later(backoff(1))
-                })
+                }
             }
-            Err(RunError::Database(_)) => Some(End::Later(std::time::Duration::from_secs(5))),
-            Err(RunError::Interrupted) => Some(End::Released),
-            Err(RunError::LeaseLost) => None,
+            Err(RunError::Database(_)) => End::Later(std::time::Duration::from_secs(5)),
+            // A run may only believe that it lost its lease: a process that could not
+            // beat stops its own before it knows. If the fence holds after all, the
+            // unit goes back; nobody else would ever do it while this process lives.
+            Err(RunError::Interrupted | RunError::LeaseLost) => End::Released,
         })
         .collect())
 }

@@ -95,7 +95,9 @@ pub enum RunError {
     /// The upstream failed us: a strike only if it served others meanwhile.
     #[error(transparent)]
     Upstream(BoxError),
-    /// Somebody else has the unit now, or it was cancelled: nothing may be written.
+    /// Somebody else has the unit now, or it was cancelled, or the process could not
+    /// say for too long that it lives: nothing may be written. Should the unit turn
+    /// out to be ours still, it goes back as it was.
     #[error("the lease on the unit is lost")]
     LeaseLost,
     /// The process is shutting down: the unit goes back as it was.

@@ -32,8 +32,6 @@ enum Settled {
     Kept,
     /// The run has had what it wanted of it, or cannot use it.
     Over,
-    /// Nothing was written.
-    Nothing,
 }
 
 impl Recorder {
@@ -71,7 +69,6 @@ impl Recorder {
                     ))
                     .await?;
                 }
-                Settled::Nothing => {}
             }
         }
         hold(tx, kept, |record| {
@@ -100,8 +97,7 @@ impl Recorder {
 /// of its own, be it a retry, gives it up: what it wants kept, it must commit.
 fn settled(closing: &Closing) -> Settled {
     match &closing.result {
-        Err(RunError::LeaseLost) => Settled::Nothing,
-        Err(RunError::Interrupted | RunError::Database(_)) => Settled::Kept,
+        Err(RunError::Interrupted | RunError::LeaseLost | RunError::Database(_)) => Settled::Kept,
         Ok(_) | Err(_) => Settled::Over,
     }
 }

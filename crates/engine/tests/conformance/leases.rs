@@ -131,6 +131,19 @@ both! {
         }
     }
 
+    async fn a_run_that_only_believes_its_lease_lost_gives_the_unit_back(db: TestDb) {
+        let mut drill = Drill::new(&db).await;
+        drill.enqueue_once(&["a", "b"]).await;
+        let held = drill.claim(2).await;
+        for held in held {
+            assert!(finish(&drill.hand, held, Err(RunError::LeaseLost)).await);
+        }
+        let unit = drill.unit("test/once:a").await.unit;
+        assert_eq!((unit.state, unit.lost, unit.strikes), (State::Ready, 0, 0));
+        assert_eq!(drill.claim(2).await.len(), 2, "and it runs again while the process lives");
+        assert!(drill.hand.compare(&[]).await.unwrap().is_empty());
+    }
+
     async fn a_process_learns_what_was_taken_from_it(db: TestDb) {
         let mut drill = Drill::new(&db).await;
         drill.enqueue_once(&["a", "b"]).await;
