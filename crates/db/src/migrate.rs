@@ -24,6 +24,7 @@
 //! | `{strict}` | ` STRICT` | nothing |
 //! | `{hot}` | ` STRICT` | storage settings of a table that is updated all the time |
 //! | `{churned}` | ` STRICT` | the same with room on each page for three versions of every row |
+//! | `{queue}` | ` STRICT, WITHOUT ROWID` | storage settings of a table whose rows come and go, found by its primary key |
 //!
 //! `AUTOINCREMENT` because an id must never come back: a lease of a deleted
 //! unit would fit the next one.
@@ -208,7 +209,7 @@ async fn apply(
 }
 
 fn expand(dialect: Dialect, ddl: &str) -> String {
-    let words: [(&str, &str); 11] = match dialect {
+    let words: [(&str, &str); 12] = match dialect {
         Dialect::Sqlite => [
             ("{id}", "INTEGER PRIMARY KEY AUTOINCREMENT"),
             ("{int}", "INTEGER"),
@@ -221,6 +222,7 @@ fn expand(dialect: Dialect, ddl: &str) -> String {
             ("{strict}", " STRICT"),
             ("{hot}", " STRICT"),
             ("{churned}", " STRICT"),
+            ("{queue}", " STRICT, WITHOUT ROWID"),
         ],
         Dialect::Postgres => [
             (
@@ -242,6 +244,10 @@ fn expand(dialect: Dialect, ddl: &str) -> String {
             (
                 "{churned}",
                 " WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0)",
+            ),
+            (
+                "{queue}",
+                " WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0)",
             ),
         ],
     };

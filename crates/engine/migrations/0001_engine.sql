@@ -8,10 +8,10 @@ CREATE TABLE unit (
     pool {text} NOT NULL,
     upstream {text} NOT NULL,           -- '' asks nobody
     state {text} NOT NULL,              -- no CHECK: it cost claim and finish a tenth on SQLite
-    -- Where the indexes find it; null while it runs and when it is over. Only columns that are
-    -- in an index or its predicate cost PostgreSQL all indexes when they change, and an end that
-    -- leaves this one alone changes none.
-    shelf {text} GENERATED ALWAYS AS (CASE WHEN state IN ('ready', 'waiting', 'parked') THEN state END) STORED,
+    -- Where the indexes find it; null for most of its life. Only columns that are in an index or
+    -- its predicate cost PostgreSQL all indexes when they change, and neither a claim nor an end
+    -- changes this one.
+    shelf {text} GENERATED ALWAYS AS (CASE WHEN state IN ('waiting', 'parked') THEN state END) STORED,
     rank {small} NOT NULL,
     due_at {time} NOT NULL,             -- ready: runs from then on; parked: returns then; waiting: since; else: was due
     attempt {small} NOT NULL,           -- the fencing number; only ever grows
@@ -29,10 +29,21 @@ CREATE TABLE unit (
     UNIQUE (kind, key)
 ){churned};
 
--- Exactly the claim's predicate and order; see src/claim.rs.
-CREATE INDEX unit_claim ON unit (pool, upstream, rank, due_at, id) WHERE shelf = 'ready';
 CREATE INDEX unit_parked ON unit (due_at, id) WHERE shelf = 'parked';
 CREATE INDEX unit_waiting ON unit (id) WHERE shelf = 'waiting';
+
+-- The queue, in exactly the claim's order: a hint for every ready unit, and some that are stale.
+-- See src/ready.rs.
+CREATE TABLE ready (
+    pool {text} NOT NULL,
+    upstream {text} NOT NULL,
+    rank {small} NOT NULL,
+    due_at {time} NOT NULL,
+    unit {int} NOT NULL,
+    kind {text} NOT NULL,
+    version {small} NOT NULL,
+    PRIMARY KEY (pool, upstream, rank, due_at, unit)
+){queue};
 
 -- What one lane of a process holds: every running unit is named in a row of its worker. A row is
 -- rewritten with each claim, not with each end, so it may name units that are over.

@@ -1,34 +1,33 @@
 //! Claiming: exactly n ready units, never twice, at a cost that does not grow
 //! with done, future or blocked rows.
 //!
-//! The index `unit_claim` is (pool, upstream, rank, due time, id) over ready
-//! units. A claim names its pool, upstream and rank, so that it is one range
-//! scan that starts at the oldest due unit and stops after n. Which (upstream,
-//! rank) *pairs* have anything due is learned by a [`survey`], which hops over
-//! the same index, one probe per pair, and is shared by all workers of a pool
-//! for a while. Upstreams that are open, paused or out of budget are simply not
-//! asked for: their rows are never touched, let alone rewritten.
+//! The table `ready` (see [`crate::queue`]) is in the order (pool, upstream, rank,
+//! due time, id). A claim names its pool, upstream and rank, so that it is one
+//! range scan that starts at the oldest due hint and stops after n. Which
+//! (upstream, rank) *pairs* have anything due is learned by a [`survey`], which
+//! hops over the same key, a few probes per pair, and is shared by all workers of
+//! a pool for a while. Upstreams that are open, paused or out of budget are simply
+//! not asked for: their rows are never touched, let alone rewritten.
 //!
-//! The form of the claim on PostgreSQL was chosen among these (100,000 ready
-//! rows, claims of 100, idle machine):
+//! Hints are taken first, under SKIP LOCKED, and the units second, by id: each
+//! unit's own row says whether it is really ready, at this rank, due, and of a
+//! version that this process knows. A hint that proves stale is gone with the
+//! claim, which then asks for more.
 //!
-//! | form | per claim |
+//! Forms that were measured on PostgreSQL (100,000 ready units, claims of 100 or
+//! more, idle machine):
+//!
+//! | form | figure |
 //! |---|---|
-//! | `id = ANY(ARRAY(WITH c AS MATERIALIZED (…) …))`, generic plan: the one here | 1.4 ms |
-//! | `UPDATE … FROM (SELECT … LIMIT $n …) s`, re-planned each time | 1.3 ms |
-//! | the same join with a generic plan (sequential scan and hash join) | 90 ms |
+//! | hints in a table, units updated in place: the one here | PROBED |
+//! | an index over ready units, `id = ANY(ARRAY(WITH c AS MATERIALIZED (…) …))`, generic plan | 0.60 of pgmq's rate |
+//! | `UPDATE … FROM (SELECT … LIMIT $n …) s`, re-planned each time | as the one before |
+//! | the same join with a generic plan (sequential scan and hash join) | 90 ms a claim |
 //! | `id IN (SELECT … LIMIT n FOR UPDATE SKIP LOCKED)` | may claim more than n under a nested loop |
-//!
-//! The indexes are over `shelf`, not over `state`: a statement that finds units by
-//! a list of ids and also says `state = 'running'` must not fit a partial index. One
-//! over running units was once there, believed to be empty by the planner and walked
-//! once per id: 266 ms in a probe of 500 ids. Now nothing fits, and an end changes no
-//! indexed column (see [`crate::holding`]).
 //!
 //! Rejected too: completing and claiming in one statement (deadlocks: a
 //! SKIP LOCKED scan on an older snapshot waits for rows that another worker is
-//! completing); a ready table beside the unit table (same rate, more to keep in
-//! step); a lease column per unit (a write per unit per heartbeat).
+//! completing); a lease column per unit (a write per unit per heartbeat).
 
 use db::{Bulk, Db, DbError, Dialect, Row, Statement, Timestamp, Tx, sql};
 use serde_json::Value;
@@ -73,29 +72,28 @@ impl Claimed {
 
 /// All pairs of a pool that have a ready unit, due or not.
 ///
-/// A loose index scan: each step jumps to the first row behind the last pair,
-/// so the cost is the number of pairs and not the number of units.
+/// A loose index scan: each step jumps to the first hint behind the last pair,
+/// so the cost is the number of pairs and not the number of units. Three probes a
+/// step, because SQLite has no lateral join.
 pub(crate) async fn survey(db: &Db, pool: &str) -> Result<Vec<Pair>, DbError> {
-    let rows = db
-        .fetch_all(sql!(
-            "WITH RECURSIVE hop(id) AS (
-                SELECT id FROM (
-                    SELECT id FROM unit WHERE shelf = 'ready' AND pool = $1
-                    ORDER BY upstream, rank, due_at, id LIMIT 1
-                ) AS first
-                UNION ALL
-                SELECT (
-                    SELECT behind.id FROM unit AS behind
-                    WHERE behind.shelf = 'ready' AND behind.pool = $1
-                      AND (behind.upstream, behind.rank) > (here.upstream, here.rank)
-                    ORDER BY behind.upstream, behind.rank, behind.due_at, behind.id LIMIT 1
-                ) FROM hop JOIN unit AS here ON here.id = hop.id
-             )
-             SELECT unit.upstream AS upstream, unit.rank AS rank, unit.due_at AS due_at
-             FROM hop JOIN unit ON unit.id = hop.id",
-            pool
-        ))
-        .await?;
+    const NEXT: &str = "FROM ready AS behind
+        WHERE behind.pool = $1
+          AND (behind.upstream, behind.rank) > (hop.upstream, hop.rank)
+        ORDER BY behind.upstream, behind.rank, behind.due_at LIMIT 1";
+    let text = format!(
+        "WITH RECURSIVE hop(upstream, rank, due_at) AS (
+            SELECT upstream, rank, due_at FROM (
+                SELECT upstream, rank, due_at FROM ready WHERE pool = $1
+                ORDER BY upstream, rank, due_at LIMIT 1
+            ) AS first
+            UNION ALL
+            SELECT (SELECT behind.upstream {NEXT}), (SELECT behind.rank {NEXT}),
+                (SELECT behind.due_at {NEXT})
+            FROM hop WHERE hop.upstream IS NOT NULL
+         )
+         SELECT upstream, rank, due_at FROM hop WHERE upstream IS NOT NULL"
+    );
+    let rows = db.fetch_all(Statement::built(text).bind(pool)).await?;
     rows.iter()
         .map(|row| {
             Ok(Pair {
@@ -126,42 +124,103 @@ pub(crate) async fn claim(
     ask: Ask<'_>,
     holding: &mut Draft,
 ) -> Result<Vec<Claimed>, DbError> {
-    if ask.kinds.is_empty() || ask.most == 0 {
+    if ask.kinds.is_empty() {
         return Ok(Vec::new());
     }
-    let (row, held) = holding.open(tx).await?;
-    let mut statement = Statement::built(text(tx.dialect(), ask.kinds.len()))
-        .bind(ask.worker)
-        .bind(ask.pool)
-        .bind(ask.upstream)
-        .bind(ask.rank.number())
-        .bind(ask.now)
-        .bind(ask.most);
-    for (kind, version) in ask.kinds {
-        statement = statement.bind(*kind).bind(*version);
-    }
-    if tx.dialect() == Dialect::Postgres {
-        statement = statement.bind(row).bind(held);
-    }
-    let rows = tx.fetch_all(statement).await?;
-    let mut claimed: Vec<Claimed> = rows
-        .iter()
-        .map(|row| read(row, ask))
-        .collect::<Result<_, _>>()?;
-    holding.add(claimed.iter().map(Claimed::attempt));
-    match (tx.dialect(), rows.first()) {
-        (_, None) => {}
-        (Dialect::Sqlite, Some(_)) => holding.write(tx).await?,
-        (Dialect::Postgres, Some(first)) => {
-            if first.get::<Option<i64>>("holding")?.is_none() {
-                holding.insert(tx).await?;
-            }
+    let mut claimed: Vec<Claimed> = Vec::new();
+    while claimed.len() < ask.most {
+        let most = ask.most - claimed.len();
+        let (units, hints) = match tx.dialect() {
+            Dialect::Sqlite => take_on_sqlite(tx, Ask { most, ..ask }).await?,
+            Dialect::Postgres => take_on_postgres(tx, Ask { most, ..ask }, holding).await?,
+        };
+        // All hints were good, or there are no more: that is all there is.
+        let stale = hints > units.len();
+        holding.add(units.iter().map(Claimed::attempt));
+        claimed.extend(units);
+        if !stale {
+            break;
         }
+    }
+    if tx.dialect() == Dialect::Sqlite && !claimed.is_empty() {
+        holding.open(tx).await?;
+        holding.write(tx).await?;
     }
     // RETURNING has no order of its own. Units are completed in the order of
     // their ids, everywhere, so that two workers lock rows in the same order.
     claimed.sort_unstable_by_key(|unit| unit.id);
     Ok(claimed)
+}
+
+/// Takes hints and units, and writes what the lane holds: one round trip.
+/// Returns the units and the number of hints.
+async fn take_on_postgres(
+    tx: &mut Tx,
+    ask: Ask<'_>,
+    holding: &mut Draft,
+) -> Result<(Vec<Claimed>, usize), DbError> {
+    let (row, held) = holding.open(tx).await?;
+    let statement = bind(postgres_text(ask.kinds.len()), ask, ask.now)
+        .bind(row)
+        .bind(held);
+    let rows = tx.fetch_all(statement).await?;
+    let Some(first) = rows.first() else {
+        return Ok((Vec::new(), 0));
+    };
+    let hints: i64 = first.get("hints")?;
+    if first.get::<Option<UnitId>>("id")?.is_none() {
+        return Ok((Vec::new(), hints as usize));
+    }
+    let units: Vec<Claimed> = rows
+        .iter()
+        .map(|row| read(row, ask))
+        .collect::<Result<_, _>>()?;
+    if first.get::<Option<i64>>("holding")?.is_none() {
+        // Others took this process for dead and removed its row.
+        let mut with = units.iter().map(Claimed::attempt);
+        holding.insert_with(tx, &mut with).await?;
+    }
+    Ok((units, hints as usize))
+}
+
+/// Nobody else writes meanwhile: the place of the last hint is found first, and
+/// then both tables are changed up to there.
+async fn take_on_sqlite(tx: &mut Tx, ask: Ask<'_>) -> Result<(Vec<Claimed>, usize), DbError> {
+    let kinds = ask.kinds.len();
+    let last = tx
+        .fetch_optional(bind(sqlite_last_text(kinds), ask, ask.now))
+        .await?;
+    // Fewer hints than asked for: all that are due.
+    let (due_at, unit) = match last {
+        Some(row) => (row.get("due_at")?, row.get("unit")?),
+        None => (ask.now, i64::MAX),
+    };
+    let rows = tx
+        .fetch_all(bind(sqlite_claim_text(kinds), ask, due_at).bind(unit))
+        .await?;
+    let hints = tx
+        .execute(bind(sqlite_delete_text(kinds), ask, due_at).bind(unit))
+        .await?;
+    let units = rows
+        .iter()
+        .map(|row| read(row, ask))
+        .collect::<Result<_, _>>()?;
+    Ok((units, hints as usize))
+}
+
+/// The arguments that all statements here share.
+fn bind(text: String, ask: Ask<'_>, due_at: Timestamp) -> Statement {
+    let mut statement = Statement::built(text)
+        .bind(ask.worker)
+        .bind(ask.pool)
+        .bind(ask.upstream)
+        .bind(ask.rank.number())
+        .bind(due_at)
+        .bind(ask.most);
+    for (kind, version) in ask.kinds {
+        statement = statement.bind(*kind).bind(*version);
+    }
+    statement
 }
 
 /// Reads the payload, cursor and last failure of those units that have any.
@@ -193,49 +252,68 @@ pub(crate) async fn read_bodies(tx: &mut Tx, claimed: &mut [Claimed]) -> Result<
     Ok(())
 }
 
-pub(crate) fn text(dialect: Dialect, kinds: usize) -> String {
-    // A worker never claims a kind it does not know or a unit that was stamped
-    // by a newer version; both are rare enough to be passed over row by row.
+/// A worker never claims a kind it does not know or a unit that was stamped by a
+/// newer version; both are rare enough to be passed over hint by hint.
+fn known(kinds: usize) -> String {
     let known: Vec<String> = (0..kinds)
         .map(|index| {
             let place = 7 + 2 * index;
             format!("(kind = ${place} AND version <= ${})", place + 1)
         })
         .collect();
-    let oldest_due = format!(
-        "SELECT id FROM unit
-         WHERE shelf = 'ready' AND pool = $2 AND upstream = $3 AND rank = $4 AND due_at <= $5
-           AND ({})
-         ORDER BY due_at, id LIMIT $6 {}",
-        known.join(" OR "),
-        dialect.skip_locked()
-    );
-    let ids = match dialect {
-        // Evaluated once: a plain IN could run the limited scan again per row.
-        Dialect::Postgres => {
-            format!("= ANY(ARRAY(WITH c AS MATERIALIZED ({oldest_due}) SELECT id FROM c))")
-        }
-        Dialect::Sqlite => format!("IN ({oldest_due})"),
-    };
-    let update = format!(
-        "UPDATE unit SET state = 'running', worker = $1, attempt = attempt + 1, again = FALSE
-         WHERE id {ids}
-         RETURNING id, kind, key, attempt, strikes, partials, lost, body"
-    );
-    match dialect {
-        Dialect::Sqlite => update,
-        // What the lane holds is written in the same statement: one round trip less.
-        Dialect::Postgres => {
-            let (row, held) = (7 + 2 * kinds, 8 + 2 * kinds);
-            format!(
-                "WITH claimed AS ({update}), written AS (
-                    UPDATE holding SET units =
-                        ltrim(${held} || ' ' || (SELECT string_agg(id::text, ' ') FROM claimed))
-                    WHERE id = ${row} AND EXISTS (SELECT 1 FROM claimed) RETURNING id AS holding)
-                 SELECT claimed.*, written.holding FROM claimed LEFT JOIN written ON TRUE"
-            )
-        }
-    }
+    format!("({})", known.join(" OR "))
+}
+
+const CLAIM: &str =
+    "UPDATE unit SET state = 'running', worker = $1, attempt = attempt + 1, again = FALSE";
+const CLAIMED: &str = "id, kind, key, attempt, strikes, partials, lost, body";
+const DUE: &str = "pool = $2 AND upstream = $3 AND rank = $4 AND due_at <= $5";
+
+pub(crate) fn postgres_text(kinds: usize) -> String {
+    let known = known(kinds);
+    let (row, held) = (7 + 2 * kinds, 8 + 2 * kinds);
+    format!(
+        // Arrays, so that each part runs once and is looked up by ctid and by id,
+        // whatever the planner believes of the number of rows.
+        "WITH taken AS (
+            DELETE FROM ready WHERE ctid = ANY(ARRAY(
+                SELECT ctid FROM ready WHERE {DUE} AND {known}
+                ORDER BY due_at, unit LIMIT $6 FOR UPDATE SKIP LOCKED))
+            RETURNING unit),
+         claimed AS (
+            {CLAIM} WHERE id = ANY(ARRAY(SELECT unit FROM taken))
+              AND state = 'ready' AND rank = $4 AND due_at <= $5 AND {known}
+            RETURNING {CLAIMED}),
+         written AS (
+            UPDATE holding SET units =
+                ltrim(${held} || ' ' || (SELECT string_agg(id::text, ' ') FROM claimed))
+            WHERE id = ${row} AND EXISTS (SELECT 1 FROM claimed) RETURNING id AS holding)
+         SELECT hints, claimed.*, written.holding FROM (SELECT count(*) AS hints FROM taken) AS all_taken
+         LEFT JOIN claimed ON TRUE LEFT JOIN written ON TRUE"
+    )
+}
+
+pub(crate) fn sqlite_last_text(kinds: usize) -> String {
+    format!(
+        "SELECT due_at, unit FROM ready WHERE {DUE} AND {}
+         ORDER BY due_at, unit LIMIT 1 OFFSET $6 - 1",
+        known(kinds)
+    )
+}
+
+pub(crate) fn sqlite_claim_text(kinds: usize) -> String {
+    let (known, unit) = (known(kinds), 7 + 2 * kinds);
+    format!(
+        "{CLAIM} WHERE id IN (SELECT unit FROM ready
+            WHERE {DUE} AND (due_at < $5 OR unit <= ${unit}) AND {known})
+           AND state = 'ready' AND rank = $4 AND due_at <= $5 AND {known}
+         RETURNING {CLAIMED}"
+    )
+}
+
+pub(crate) fn sqlite_delete_text(kinds: usize) -> String {
+    let (known, unit) = (known(kinds), 7 + 2 * kinds);
+    format!("DELETE FROM ready WHERE {DUE} AND (due_at < $5 OR unit <= ${unit}) AND {known}")
 }
 
 fn read(row: &Row, ask: Ask<'_>) -> Result<Claimed, DbError> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use db::{Bulk, DbError, Statement, Tx, sql, transact};
 use futures_util::future::BoxFuture;
 
-use crate::{Engine, MOST_ROWS, Rank, State, UnitId, requirement, selection::Conditions};
+use crate::{Engine, MOST_ROWS, Rank, State, UnitId, queue, requirement, selection::Conditions};
 
 /// Which units a bulk action means. All that is given must hold.
 #[derive(Clone, Debug, Default)]
@@ -264,12 +264,13 @@ async fn ready(
 ) -> Result<u64, DbError> {
     let text = format!(
         "UPDATE unit SET state = 'ready', rank = $1, due_at = $2, strikes = 0, partials = 0, lost = 0
-         FROM {{rows}} WHERE unit.id = r.chosen AND {condition}"
+         FROM {{rows}} WHERE unit.id = r.chosen AND {condition} RETURNING id"
     );
     let statement = Statement::built(text).bind(Rank::RunNow.number()).bind(now);
-    let touched = tx.execute_bulk(statement, bulk(ids)).await?;
+    let moved = tx.fetch_bulk(statement, bulk(ids)).await?;
+    queue::note(tx, queue::ids(&moved)?).await?;
     tx.wake();
-    Ok(touched)
+    Ok(moved.len() as u64)
 }
 
 async fn cancel(tx: &mut Tx, ids: &[UnitId], now: db::Timestamp) -> Result<u64, DbError> {

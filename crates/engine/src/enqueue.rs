@@ -24,7 +24,7 @@ use db::{Bulk, DbError, Dialect, Statement, Timestamp, Transact, Tx, sql, transa
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Engine, Kind, Rank, Requirement, State, UnitId, requirement, words::NOBODY};
+use crate::{Engine, Kind, Rank, Requirement, State, UnitId, queue, requirement, words::NOBODY};
 
 /// The most rows that one transaction writes: a bigger one on SQLite keeps
 /// other writers waiting for more than a second (20,000 rows measured).
@@ -287,20 +287,32 @@ async fn insert(
         .ints("cadence", units.iter().map(|unit| unit.cadence))
         .ints("version", units.iter().map(|unit| unit.version))
         .bools("body", units.iter().map(|unit| unit.payload.is_some()));
-    let created = tx
-        .fetch_bulk(
-            sql!(
-                "INSERT INTO unit (kind, key, pool, upstream, state, rank, due_at, attempt, worker,
-                    strikes, partials, lost, cadence, version, again, required, body)
-                 SELECT r.kind, r.key, r.pool, r.upstream, r.state, r.rank, r.due_at, 0, NULL,
-                    0, 0, 0, r.cadence, r.version, FALSE, FALSE, r.body
-                 FROM {rows} WHERE TRUE
-                 ON CONFLICT (kind, key) DO NOTHING
-                 RETURNING id, kind, key"
-            ),
-            rows,
-        )
-        .await?;
+    let insert =
+        "INSERT INTO unit (kind, key, pool, upstream, state, rank, due_at, attempt, worker,
+            strikes, partials, lost, cadence, version, again, required, body)
+         SELECT r.kind, r.key, r.pool, r.upstream, r.state, r.rank, r.due_at, 0, NULL,
+            0, 0, 0, r.cadence, r.version, FALSE, FALSE, r.body
+         FROM {rows} WHERE TRUE
+         ON CONFLICT (kind, key) DO NOTHING
+         RETURNING id, kind, key";
+    let created = match tx.dialect() {
+        Dialect::Sqlite => {
+            let created = tx.fetch_bulk(Statement::new(insert), rows).await?;
+            queue::note(tx, queue::ids(&created)?).await?;
+            created
+        }
+        // In one statement, which need not look the new rows up again.
+        Dialect::Postgres => {
+            let text = format!(
+                "WITH created AS ({insert}, pool, upstream, state, rank, due_at, version),
+                 noted AS (INSERT INTO ready (pool, upstream, rank, due_at, unit, kind, version)
+                    SELECT pool, upstream, rank, due_at, id, kind, version FROM created
+                    WHERE state = 'ready')
+                 SELECT id, kind, key FROM created"
+            );
+            tx.fetch_bulk(Statement::built(text), rows).await?
+        }
+    };
     collect(units, created, true)
 }
 
@@ -324,21 +336,23 @@ async fn run_now(tx: &mut Tx, old: &[&Enqueue], now: Timestamp) -> Result<(), Db
         .copied()
         .filter(|unit| unit.mode == Mode::RunNow)
         .collect();
-    tx.execute_bulk(
-        sql!(
-            "UPDATE unit SET state = 'ready', rank = $1, due_at = $2, strikes = 0, partials = 0, lost = 0
-             FROM {rows}
-             WHERE unit.kind = r.kind AND unit.key = r.key
-               AND unit.state IN ('ready', 'done', 'parked', 'cancelled')
-               AND NOT EXISTS (SELECT 1 FROM requirement WHERE requirement.parent = unit.id
-                               AND requirement.state = 'failed')",
-            Rank::RunNow.number(),
-            now
-        ),
-        names(&urgent),
-    )
-    .await?;
-    Ok(())
+    let moved = tx
+        .fetch_bulk(
+            sql!(
+                "UPDATE unit SET state = 'ready', rank = $1, due_at = $2, strikes = 0, partials = 0, lost = 0
+                 FROM {rows}
+                 WHERE unit.kind = r.kind AND unit.key = r.key
+                   AND unit.state IN ('ready', 'done', 'parked', 'cancelled')
+                   AND NOT EXISTS (SELECT 1 FROM requirement WHERE requirement.parent = unit.id
+                                   AND requirement.state = 'failed')
+                 RETURNING id",
+                Rank::RunNow.number(),
+                now
+            ),
+            names(&urgent),
+        )
+        .await?;
+    queue::note(tx, queue::ids(&moved)?).await
 }
 
 async fn find(

@@ -13,7 +13,7 @@ use crate::{
     claim::Claimed,
     enqueue::{EnqueueError, Placed},
     outcome::{backoff, chain, panic_text},
-    requirement,
+    queue, requirement,
     run::Ending,
     transition::{After, Before, End, after},
     upstream,
@@ -311,19 +311,16 @@ async fn update_plain(
                 rows.iter()
                     .map(|(closing, _, _)| (closing.unit.attempt(), false)),
             );
-            let ended = rows.iter().map(|(closing, _, _)| closing.unit.id).collect();
-            return requirement::unfold_required(tx, ended).await;
+            let ended = || rows.iter().map(|(closing, _, _)| closing.unit.id);
+            queue::note(tx, ended()).await?;
+            return requirement::unfold_required(tx, ended().collect()).await;
         }
         tx.undo().await?;
     }
     let ended = tx
-        .fetch_bulk(statement("RETURNING id, attempt, required"), bulk())
+        .fetch_bulk(statement("RETURNING id, attempt, required, state"), bulk())
         .await?;
-    for row in &ended {
-        let attempt = (row.get("id")?, row.get("attempt")?);
-        kept.insert(attempt, row.get("required")?);
-    }
-    Ok(())
+    keep(tx, &ended, kept).await
 }
 
 /// Ends of any sort.
@@ -382,17 +379,30 @@ async fn update_each(
                     ended_at = COALESCE(r.over, ended_at), succeeded_at = COALESCE(r.good, succeeded_at), body = (body OR r.bodied)
                  FROM {rows}
                  WHERE unit.id = r.unit AND unit.attempt = r.fence AND unit.state = 'running'
-                 RETURNING id, attempt, required",
+                 RETURNING id, attempt, required, state",
                 now
             ),
             bulk,
         )
         .await?;
-    for row in &ended {
-        let attempt = (row.get("id")?, row.get("attempt")?);
-        kept.insert(attempt, row.get("required")?);
+    keep(tx, &ended, kept).await
+}
+
+/// Books the ends that were written. Those that are ready again get their place.
+async fn keep(
+    tx: &mut Tx,
+    ended: &[db::Row],
+    kept: &mut HashMap<Attempt, bool>,
+) -> Result<(), DbError> {
+    let mut back = Vec::new();
+    for row in ended {
+        let (id, attempt): Attempt = (row.get("id")?, row.get("attempt")?);
+        kept.insert((id, attempt), row.get("required")?);
+        if row.get::<String>("state")? == "ready" {
+            back.push(id);
+        }
     }
-    Ok(())
+    queue::note(tx, back).await
 }
 
 /// Whether this end leaves something in `unit_body`.

@@ -106,8 +106,18 @@ impl Draft {
         Ok(())
     }
 
-    /// The first row of a lane; or one more, after others have declared the
-    /// process dead and removed its row.
+    /// One more row, after others have declared the process dead and removed its
+    /// row: with all that is held and these.
+    pub(crate) async fn insert_with(
+        &mut self,
+        tx: &mut Tx,
+        claimed: &mut (dyn Iterator<Item = Attempt> + Send),
+    ) -> Result<(), DbError> {
+        self.units.extend(claimed);
+        self.insert(tx).await
+    }
+
+    /// The first row of a lane; or one more.
     pub(crate) async fn insert(&mut self, tx: &mut Tx) -> Result<(), DbError> {
         let row = tx
             .fetch_one(sql!(

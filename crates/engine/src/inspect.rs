@@ -299,10 +299,11 @@ impl Engine {
                  FROM (
                     SELECT name, paused_at, paused_why, 0 AS due, 0 AS later FROM pool
                     UNION ALL
-                    SELECT pool, NULL, NULL,
-                        CASE WHEN due_at <= $1 THEN 1 ELSE 0 END,
-                        CASE WHEN due_at <= $1 THEN 0 ELSE 1 END
-                    FROM unit WHERE shelf = 'ready'
+                    SELECT unit.pool, NULL, NULL,
+                        CASE WHEN unit.due_at <= $1 THEN 1 ELSE 0 END,
+                        CASE WHEN unit.due_at <= $1 THEN 0 ELSE 1 END
+                    FROM ready JOIN unit ON unit.id = ready.unit AND unit.state = 'ready'
+                      AND unit.rank = ready.rank AND unit.due_at = ready.due_at
                  ) AS every GROUP BY name ORDER BY name",
                 self.clock.now()
             ))

@@ -19,7 +19,7 @@ use db::{Bulk, DbError, Timestamp, Tx, sql, transact};
 use crate::{
     Engine, MOST_ROWS, Rank, UnitId,
     holding::{self, Whose},
-    process, requirement,
+    process, queue, requirement,
     transition::{After, Before, lost},
 };
 
@@ -119,6 +119,7 @@ impl Engine {
                     rows,
                 )
                 .await?;
+            queue::note(tx, strays.iter().map(|(id, _)| *id)).await?;
             tx.wake();
             Ok::<_, DbError>(given)
         })
@@ -296,6 +297,7 @@ async fn free(
     .await?;
     let ids = freed.iter().map(|(id, ..)| *id).collect();
     process::keep_for_their_hosts(tx, ids, now).await?;
+    queue::note(tx, freed.iter().map(|(id, ..)| *id)).await?;
     requirement::unstage(tx, freed.iter().map(|(id, ..)| *id).collect()).await?;
     // A lost run is always worth a line of history: somebody will ask.
     tx.execute_bulk(

@@ -14,6 +14,8 @@ mod lane;
 mod lease;
 mod outcome;
 mod process;
+mod queue;
+
 mod requirement;
 mod resolver;
 mod run;

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use db::{Bulk, DbError, Timestamp, Tx, sql, transact};
 
-use crate::{Engine, MOST_ROWS, Rank, UnitId};
+use crate::{Engine, MOST_ROWS, Rank, UnitId, queue};
 
 /// Notes taken in one transaction. Each may touch more rows than itself (its
 /// edge, the note), so it stays below the limit on rows.
@@ -203,10 +203,10 @@ async fn fail(tx: &mut Tx, edges: &[(UnitId, UnitId)]) -> Result<(), DbError> {
 /// again, and they would wait for ever: it runs once more.
 async fn renew(tx: &mut Tx, early: &BTreeMap<UnitId, Timestamp>) -> Result<(), DbError> {
     let renewed = tx
-        .execute_bulk(
+        .fetch_bulk(
             sql!(
                 "UPDATE unit SET state = 'ready', rank = $1, due_at = r.due FROM {rows}
-                 WHERE unit.id = r.unit AND unit.state = 'done'",
+                 WHERE unit.id = r.unit AND unit.state = 'done' RETURNING id",
                 Rank::First.number()
             ),
             Bulk::new()
@@ -214,7 +214,8 @@ async fn renew(tx: &mut Tx, early: &BTreeMap<UnitId, Timestamp>) -> Result<(), D
                 .times("due", early.values().copied()),
         )
         .await?;
-    if renewed > 0 {
+    if !renewed.is_empty() {
+        queue::note(tx, queue::ids(&renewed)?).await?;
         tx.wake();
     }
     Ok(())
@@ -284,14 +285,16 @@ async fn settle(tx: &mut Tx, parents: Vec<UnitId>, now: Timestamp) -> Result<(),
     // Nothing open, nothing failed: it runs.
     let ready = format!(
         "UPDATE unit SET state = 'ready', due_at = CASE WHEN due_at > $1 THEN due_at ELSE $1 END
-         FROM {{rows}} WHERE unit.id = r.unit AND unit.state = 'waiting' AND NOT {} AND NOT {}",
+         FROM {{rows}} WHERE unit.id = r.unit AND unit.state = 'waiting' AND NOT {} AND NOT {}
+         RETURNING id",
         edge("open"),
         edge("failed")
     );
     let woken = tx
-        .execute_bulk(db::Statement::built(ready).bind(now), bulk())
+        .fetch_bulk(db::Statement::built(ready).bind(now), bulk())
         .await?;
-    if woken > 0 {
+    if !woken.is_empty() {
+        queue::note(tx, queue::ids(&woken)?).await?;
         tx.wake();
     }
     if !to_fold.is_empty() {

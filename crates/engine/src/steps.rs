@@ -245,8 +245,16 @@ impl Hand {
 /// The claim as the database gets it, for tests of its plan. Its arguments:
 /// worker, pool, upstream, rank, now, most, then name and version of each kind;
 /// on PostgreSQL then the lane's holding, by its row and its units.
-pub fn claim_text(dialect: db::Dialect, kinds: usize) -> String {
-    crate::claim::text(dialect, kinds)
+pub fn claim_texts(dialect: db::Dialect, kinds: usize) -> Vec<String> {
+    use crate::claim;
+    match dialect {
+        db::Dialect::Postgres => vec![claim::postgres_text(kinds)],
+        db::Dialect::Sqlite => vec![
+            claim::sqlite_last_text(kinds),
+            claim::sqlite_claim_text(kinds),
+            claim::sqlite_delete_text(kinds),
+        ],
+    }
 }
 
 /// The duties, one call each.

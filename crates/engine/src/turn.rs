@@ -213,7 +213,7 @@ impl Process {
             let row = self
                 .db
                 .fetch_optional(db::sql!(
-                    "SELECT id FROM unit WHERE shelf = 'ready' AND pool = $1 AND rank = $2
+                    "SELECT unit FROM ready WHERE pool = $1 AND rank = $2
                        AND due_at <= $3 AND kind = $4 AND version <= $5 LIMIT 1",
                     &desk.pool,
                     Rank::Alone.number(),

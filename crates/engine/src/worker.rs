@@ -491,7 +491,7 @@ impl House {
                     .engine
                     .db
                     .fetch_optional(db::sql!(
-                        "SELECT id FROM unit WHERE shelf = 'ready' AND pool = $1 AND upstream = $2
+                        "SELECT unit FROM ready WHERE pool = $1 AND upstream = $2
                            AND rank = $3 AND due_at <= $4 AND kind = $5 AND version <= $6 LIMIT 1",
                         &desk.pool,
                         &pair.upstream,

@@ -2,7 +2,7 @@
 
 use db::{DbError, sql, transact};
 
-use crate::{Engine, MOST_ROWS, Rank};
+use crate::{Engine, MOST_ROWS, Rank, queue};
 
 impl Engine {
     /// Recurring units return after their cadence, with a clean slate; one-offs
@@ -25,18 +25,19 @@ impl Engine {
                          WHERE id IN (
                             SELECT id FROM unit WHERE shelf = 'parked' AND due_at <= $2
                             ORDER BY due_at, id LIMIT {MOST_ROWS} {}
-                         )",
+                         ) RETURNING id",
                 tx.dialect().skip_locked()
             );
             let back = tx
-                .execute(
+                .fetch_all(
                     db::Statement::built(text)
                         .bind(Rank::Cadence.number())
                         .bind(now),
                 )
                 .await?;
+            queue::note(tx, queue::ids(&back)?).await?;
             tx.wake();
-            Ok::<_, DbError>(back)
+            Ok::<_, DbError>(back.len() as u64)
         })
     }
 }

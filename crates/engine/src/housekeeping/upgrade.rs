@@ -2,7 +2,7 @@
 
 use db::{DbError, sql, transact};
 
-use crate::{Engine, Kind, Rank};
+use crate::{Engine, Kind, Rank, queue};
 
 impl Engine {
     /// Makes due what an older version of this kind has left, in small
@@ -18,11 +18,11 @@ impl Engine {
                              WHERE id IN (
                                 SELECT id FROM unit WHERE kind = $3 AND version < $4
                                   AND state IN ('ready', 'done') ORDER BY id LIMIT 2000 {}
-                             )",
+                             ) RETURNING id",
                     tx.dialect().skip_locked()
                 );
                 let touched = tx
-                    .execute(
+                    .fetch_all(
                         db::Statement::built(text)
                             .bind(Rank::Cadence.number())
                             .bind(now)
@@ -30,10 +30,11 @@ impl Engine {
                             .bind(version),
                     )
                     .await?;
-                if touched > 0 {
+                if !touched.is_empty() {
+                    queue::note(tx, queue::ids(&touched)?).await?;
                     tx.wake();
                 }
-                Ok::<_, DbError>(touched)
+                Ok::<_, DbError>(touched.len() as u64)
             })?;
             total += touched;
             if touched == 0 {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use db::{Bulk, DbError, Timestamp, Tx, sql};
 
 use super::{Recorder, record::Record};
-use crate::{RunError, UnitId, finish::Closing};
+use crate::{RunError, UnitId, finish::Closing, queue};
 
 /// Holds those of these freed units that have a subprocess, each for its host.
 pub(crate) async fn keep_for_their_hosts(
@@ -158,5 +158,5 @@ pub(super) async fn extend(
         rows(),
     )
     .await?;
-    Ok(())
+    queue::note(tx, holds.keys().copied()).await
 }

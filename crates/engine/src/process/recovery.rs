@@ -19,7 +19,7 @@ use crate::{
     Rank, State, UnitId,
     claim::{self, Claimed},
     desk::Desk,
-    holding,
+    holding, queue,
     turn::Process,
 };
 
@@ -170,6 +170,7 @@ impl Process {
                     record.held_until
                 ))
                 .await?;
+                queue::note(tx, [record.unit]).await?;
                 tx.wake();
             }
             Ok::<_, DbError>(lost)

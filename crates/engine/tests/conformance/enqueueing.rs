@@ -184,6 +184,7 @@ async fn clear(drill: &Drill) {
         "DELETE FROM requirement",
         "DELETE FROM unfolded",
         "DELETE FROM run",
+        "DELETE FROM ready",
         "DELETE FROM unit",
     ] {
         drill.engine.db().execute(db::sql!(table)).await.unwrap();

@@ -180,6 +180,7 @@ both! {
         let units: Vec<Enqueue> = (0..40).map(|n| once(&format!("k{n}"))).collect();
         engine.enqueue(units).await.unwrap();
         db.execute(sql!("UPDATE unit SET rank = 5, lost = 3 WHERE key IN ('k7', 'k23')")).await.unwrap();
+        db.execute(sql!("UPDATE ready SET rank = 5 WHERE unit IN (SELECT id FROM unit WHERE rank = 5)")).await.unwrap();
         let (now, crowd) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let most = crowd.clone();
         let handler = act(move |run| {
