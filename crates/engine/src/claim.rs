@@ -118,29 +118,39 @@ pub(crate) struct Ask<'a> {
     pub now: Timestamp,
 }
 
+/// What a claim brought.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub units: Vec<Claimed>,
+    /// It met hints that were stale: what a survey believed to be due was not.
+    pub stale: bool,
+}
+
 /// Claims up to `ask.most` units, oldest due first, and adds them to what the lane holds.
 pub(crate) async fn claim(
     tx: &mut Tx,
     ask: Ask<'_>,
     holding: &mut Draft,
-) -> Result<Vec<Claimed>, DbError> {
+) -> Result<Taken, DbError> {
     if ask.kinds.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Taken::default());
     }
     let mut claimed: Vec<Claimed> = Vec::new();
+    let mut stale = false;
     while claimed.len() < ask.most {
         let most = ask.most - claimed.len();
         let (units, hints) = match tx.dialect() {
             Dialect::Sqlite => take_on_sqlite(tx, Ask { most, ..ask }).await?,
             Dialect::Postgres => take_on_postgres(tx, Ask { most, ..ask }, holding).await?,
         };
-        // All hints were good, or there are no more: that is all there is.
-        let stale = hints > units.len();
         holding.add(units.iter().map(Claimed::attempt));
+        let good = units.len();
         claimed.extend(units);
-        if !stale {
+        if hints == good {
             break;
         }
+        // Behind stale ones there may be more.
+        stale = true;
     }
     if tx.dialect() == Dialect::Sqlite && !claimed.is_empty() {
         holding.open(tx).await?;
@@ -149,7 +159,10 @@ pub(crate) async fn claim(
     // RETURNING has no order of its own. Units are completed in the order of
     // their ids, everywhere, so that two workers lock rows in the same order.
     claimed.sort_unstable_by_key(|unit| unit.id);
-    Ok(claimed)
+    Ok(Taken {
+        units: claimed,
+        stale,
+    })
 }
 
 /// Takes hints and units, and writes what the lane holds: one round trip.

@@ -22,7 +22,7 @@ use db::{Clock, Conflicts, Db, DbError, Timestamp, Tx, transact};
 
 use crate::{
     EnqueueError, Kind, Outcome, Rank, RunError,
-    claim::{self, Ask, Claimed, Pair},
+    claim::{self, Ask, Claimed, Pair, Taken},
     desk::Desk,
     finish::{self, Attempt, Closing, FinishError, Writer},
     holding::{self, Draft, Holding, Whose},
@@ -101,8 +101,10 @@ impl Process {
     ) -> Result<Turned, DbError> {
         let mut turned = Turned::default();
         self.stage_requirements(closings).await?;
-        // Twice at most: when what looked due is gone, a fresh survey may know more.
-        for _ in 0..2 {
+        // When what looked due is gone, a fresh survey may know more. Once more is enough,
+        // unless it was stale hints that looked due: those are fewer each time.
+        let mut looks = 0;
+        loop {
             let plan = if want == 0 {
                 Vec::new()
             } else {
@@ -115,14 +117,18 @@ impl Process {
             if written.is_err() {
                 self.abandon_probes(&plan);
             }
-            let (claimed, kept) = written?;
-            self.book(desk, &plan, &claimed);
+            let (taken, kept) = written?;
+            self.book(desk, &plan, &taken);
+            let stale = taken.iter().any(|taken| taken.stale);
             self.note(closings).await;
             self.recorder.settled(closings);
             closings.clear();
             turned.kept.extend(kept);
-            turned.claimed.extend(claimed.into_iter().flatten());
-            if !turned.claimed.is_empty() || want == 0 {
+            turned
+                .claimed
+                .extend(taken.into_iter().flat_map(|taken| taken.units));
+            looks += 1;
+            if !turned.claimed.is_empty() || want == 0 || (looks >= 2 && !stale) {
                 break;
             }
             // What has just ended may be due again at once.
@@ -293,7 +299,7 @@ impl Process {
         holding: &mut Holding,
         closings: &mut [Closing],
         plan: &[Order],
-    ) -> Result<(Vec<Vec<Claimed>>, HashSet<Attempt>), DbError> {
+    ) -> Result<(Vec<Taken>, HashSet<Attempt>), DbError> {
         let mut isolate = false;
         let mut conflicts = Conflicts::default();
         loop {
@@ -333,7 +339,7 @@ impl Process {
         closings: &mut [Closing],
         plan: &[Order],
         isolate: bool,
-    ) -> Result<(Vec<Vec<Claimed>>, HashSet<Attempt>), FinishError> {
+    ) -> Result<(Vec<Taken>, HashSet<Attempt>), FinishError> {
         let mut tx = self.db.begin().await?;
         let writer = Writer {
             name: &self.name,
@@ -343,12 +349,12 @@ impl Process {
         self.recorder
             .settle(&mut tx, closings, self.clock.now())
             .await?;
-        let mut claimed = Vec::with_capacity(plan.len());
+        let mut taken = Vec::with_capacity(plan.len());
         for order in plan {
-            claimed.push(self.claim(&mut tx, desk, holding, order).await?);
+            taken.push(self.claim(&mut tx, desk, holding, order).await?);
         }
         tx.commit().await?;
-        Ok((claimed, finished.kept))
+        Ok((taken, finished.kept))
     }
 
     async fn claim(
@@ -357,7 +363,7 @@ impl Process {
         desk: &Desk,
         holding: &mut Draft,
         order: &Order,
-    ) -> Result<Vec<Claimed>, DbError> {
+    ) -> Result<Taken, DbError> {
         let pair = &order.pair;
         let ask = Ask {
             worker: holding.worker(),
@@ -369,14 +375,14 @@ impl Process {
             now: self.clock.now(),
         };
         if order.probe && !probe::lease(tx, &pair.upstream, ask.worker, ask.now).await? {
-            return Ok(Vec::new());
+            return Ok(Taken::default());
         }
-        let mut units = claim::claim(tx, ask, holding).await?;
-        if order.probe && units.is_empty() {
+        let mut taken = claim::claim(tx, ask, holding).await?;
+        if order.probe && taken.units.is_empty() {
             probe::release(tx, &pair.upstream, ask.worker).await?;
         }
-        claim::read_bodies(tx, &mut units).await?;
-        Ok(units)
+        claim::read_bodies(tx, &mut taken.units).await?;
+        Ok(taken)
     }
 
     /// Removes abandoned rows once nothing that they name runs.
@@ -404,10 +410,11 @@ impl Process {
     }
 
     /// Books what was claimed, and strikes out what is used up.
-    fn book(&self, desk: &Desk, plan: &[Order], claimed: &[Vec<Claimed>]) {
+    fn book(&self, desk: &Desk, plan: &[Order], taken: &[Taken]) {
         let monotonic = self.clock.monotonic();
         let mut market = desk.lock();
-        for (Order { pair, most, probe }, units) in plan.iter().zip(claimed) {
+        for (Order { pair, most, probe }, taken) in plan.iter().zip(taken) {
+            let units = &taken.units;
             if let Some(first) = units.first() {
                 market.shares.book(pair, units.len());
                 if *probe {
@@ -425,7 +432,7 @@ impl Process {
                 // What is due later is not known now: look again before resting.
                 market.surveyed = None;
             }
-            if units.is_empty() {
+            if units.is_empty() && !taken.stale {
                 market
                     .barren
                     .insert((pair.upstream.clone(), pair.rank), monotonic + BARREN_RESTS);
