@@ -3,7 +3,10 @@
 
 use db::{Bulk, DbError, sql, transact};
 
-use crate::{Engine, UnitId, requirement};
+use crate::{Engine, MOST_ROWS, UnitId, queue, requirement};
+
+/// Units looked at in one pass for whether they have their place in the queue: some 30 ms.
+const STRETCH: usize = 50_000;
 
 /// What was found and mended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +17,8 @@ pub(crate) struct Repaired {
     pub dangling: u64,
     /// Edges to units that do not exist.
     pub broken: usize,
+    /// Ready units that nobody would have claimed.
+    pub unqueued: usize,
 }
 
 impl Engine {
@@ -29,10 +34,12 @@ impl Engine {
             ))
             .await?;
         let broken = self.drop_broken().await?;
+        let unqueued = self.queue_forgotten().await?;
         Ok(Repaired {
             woken,
             dangling,
             broken,
+            unqueued,
         })
     }
 
@@ -67,6 +74,62 @@ impl Engine {
         transact!(self.db, |tx| requirement::unfold_waiting(tx, units.clone())
             .await)?;
         Ok(units.len())
+    }
+
+    /// Ready units without a hint at their place: a stretch of ids, from where the
+    /// pass before stopped.
+    async fn queue_forgotten(&self) -> Result<usize, DbError> {
+        let place = self
+            .db
+            .fetch_optional(sql!("SELECT position FROM duty WHERE name = 'queue'"))
+            .await?;
+        let from: UnitId = place.map_or(Ok(0), |row| row.get("position"))?;
+        let row = self
+            .db
+            .fetch_one(sql!(
+                "SELECT max(id) AS last FROM (
+                    SELECT id FROM unit WHERE id > $1 ORDER BY id LIMIT $2) AS stretch",
+                from,
+                STRETCH
+            ))
+            .await?;
+        // At the end it begins anew.
+        let last: Option<UnitId> = row.get("last")?;
+        let rows = self
+            .db
+            .fetch_all(sql!(
+                "SELECT id FROM unit WHERE id > $1 AND id <= $2 AND state = 'ready'
+                   AND NOT EXISTS (SELECT 1 FROM ready
+                        WHERE ready.pool = unit.pool AND ready.upstream = unit.upstream
+                          AND ready.rank = unit.rank AND ready.due_at = unit.due_at
+                          AND ready.unit = unit.id)
+                 ORDER BY id LIMIT $3",
+                from,
+                last.unwrap_or(0),
+                MOST_ROWS
+            ))
+            .await?;
+        let lost = queue::ids(&rows)?;
+        let next = match lost.last() {
+            Some(place) if lost.len() == MOST_ROWS => *place,
+            _ => last.unwrap_or(0),
+        };
+        let lost = &lost;
+        transact!(self.db, |tx| {
+            tx.execute(sql!(
+                "INSERT INTO duty (name, next_at, position) VALUES ('queue', $1, $2)
+                 ON CONFLICT (name) DO UPDATE SET position = excluded.position",
+                db::Timestamp::FAR_FUTURE,
+                next
+            ))
+            .await?;
+            if !lost.is_empty() {
+                queue::note(tx, lost.iter().copied()).await?;
+                tx.wake();
+            }
+            Ok::<_, DbError>(())
+        })?;
+        Ok(lost.len())
     }
 
     /// A child can only vanish by hand; the requirement on it is void.

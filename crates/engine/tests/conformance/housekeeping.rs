@@ -83,4 +83,34 @@ both! {
         drill.fold().await;
         assert_eq!(drill.state("test/once:other").await, State::Ready);
     }
+
+    async fn ready_units_that_lost_their_place_get_it_back(db: TestDb) {
+        let drill = Drill::new(&db).await;
+        drill.enqueue_once(&["a", "b"]).await;
+        db.execute(sql!("DELETE FROM ready")).await.unwrap();
+        assert!(drill.claim(5).await.is_empty(), "nobody knows of them");
+        assert!(drill.engine.step_repair().await.unwrap());
+        drill.time.advance(Duration::from_secs(6));
+        assert_eq!(drill.claim(5).await.len(), 2);
+        assert!(!drill.engine.step_repair().await.unwrap(), "running ones have no place");
+    }
+
+    async fn stale_hints_hide_nothing_and_vanish(db: TestDb) {
+        let drill = Drill::new(&db).await;
+        drill.enqueue_once(&["a", "b", "c"]).await;
+        let cancelled = drill.id("test/once:a").await;
+        let chosen = Selection { ids: Some(vec![cancelled]), ..Selection::default() };
+        drill.engine.cancel(&chosen, false).await.unwrap();
+        drill.time.advance(Duration::from_secs(1));
+        // Moved to another rank: its former place is stale.
+        drill.enqueue(once("b").now()).await;
+        assert_eq!(drill.count("SELECT count(*) AS n FROM ready").await, 4);
+        let mut keys = Vec::new();
+        for _ in 0..2 {
+            keys.extend(drill.claim(5).await.iter().map(|held| held.key().to_owned()));
+        }
+        assert_eq!(keys, ["b", "c"]);
+        assert!(drill.claim(5).await.is_empty());
+        assert_eq!(drill.count("SELECT count(*) AS n FROM ready").await, 0);
+    }
 }
