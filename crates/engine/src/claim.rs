@@ -267,11 +267,11 @@ pub(crate) async fn read_bodies(tx: &mut Tx, claimed: &mut [Claimed]) -> Result<
 
 /// A worker never claims a kind it does not know or a unit that was stamped by a
 /// newer version; both are rare enough to be passed over hint by hint.
-fn known(kinds: usize) -> String {
+fn known(kind: &str, kinds: usize) -> String {
     let known: Vec<String> = (0..kinds)
         .map(|index| {
             let place = 7 + 2 * index;
-            format!("(kind = ${place} AND version <= ${})", place + 1)
+            format!("({kind} = ${place} AND version <= ${})", place + 1)
         })
         .collect();
     format!("({})", known.join(" OR "))
@@ -279,18 +279,23 @@ fn known(kinds: usize) -> String {
 
 const CLAIM: &str =
     "UPDATE unit SET state = 'running', worker = $1, attempt = attempt + 1, again = FALSE";
-const CLAIMED: &str = "id, kind, key, attempt, strikes, partials, lost, body";
-const DUE: &str = "pool = $2 AND upstream = $3 AND rank = $4 AND due_at <= $5";
+/// What most units have none of travels as one null: on SQLite every value of a
+/// row is an allocation.
+const CLAIMED: &str = "id, kind, key, attempt,
+    CASE WHEN strikes + partials + lost > 0 OR body
+         THEN strikes || ' ' || partials || ' ' || lost || CASE WHEN body THEN ' 1' ELSE ' 0' END
+    END AS past";
+const PLACE: &str = "pool = $2 AND upstream = $3 AND rank = $4";
 
 pub(crate) fn postgres_text(kinds: usize) -> String {
-    let known = known(kinds);
+    let known = known("kind", kinds);
     let (row, held) = (7 + 2 * kinds, 8 + 2 * kinds);
     format!(
         // Arrays, so that each part runs once and is looked up by ctid and by id,
         // whatever the planner believes of the number of rows.
         "WITH taken AS (
             DELETE FROM ready WHERE ctid = ANY(ARRAY(
-                SELECT ctid FROM ready WHERE {DUE} AND {known}
+                SELECT ctid FROM ready WHERE {PLACE} AND due_at <= $5 AND {known}
                 ORDER BY due_at, unit LIMIT $6 FOR UPDATE SKIP LOCKED))
             RETURNING unit),
          claimed AS (
@@ -308,28 +313,35 @@ pub(crate) fn postgres_text(kinds: usize) -> String {
 
 pub(crate) fn sqlite_last_text(kinds: usize) -> String {
     format!(
-        "SELECT due_at, unit FROM ready WHERE {DUE} AND {}
+        "SELECT due_at, unit FROM ready WHERE {PLACE} AND due_at <= $5 AND {}
          ORDER BY due_at, unit LIMIT 1 OFFSET $6 - 1",
-        known(kinds)
+        known("kind", kinds)
     )
 }
 
 pub(crate) fn sqlite_claim_text(kinds: usize) -> String {
-    let (known, unit) = (known(kinds), 7 + 2 * kinds);
+    let (hinted, unit) = (known("kind", kinds), 7 + 2 * kinds);
+    // The plus: by kind it would find every unit there is.
+    let known = known("+kind", kinds);
     format!(
         "{CLAIM} WHERE id IN (SELECT unit FROM ready
-            WHERE {DUE} AND (due_at < $5 OR unit <= ${unit}) AND {known})
+            WHERE {PLACE} AND (due_at, unit) <= ($5, ${unit}) AND {hinted})
            AND state = 'ready' AND rank = $4 AND due_at <= $5 AND {known}
          RETURNING {CLAIMED}"
     )
 }
 
 pub(crate) fn sqlite_delete_text(kinds: usize) -> String {
-    let (known, unit) = (known(kinds), 7 + 2 * kinds);
-    format!("DELETE FROM ready WHERE {DUE} AND (due_at < $5 OR unit <= ${unit}) AND {known}")
+    let (known, unit) = (known("kind", kinds), 7 + 2 * kinds);
+    format!("DELETE FROM ready WHERE {PLACE} AND (due_at, unit) <= ($5, ${unit}) AND {known}")
 }
 
 fn read(row: &Row, ask: Ask<'_>) -> Result<Claimed, DbError> {
+    let past: Option<String> = row.get("past")?;
+    let mut past = past
+        .iter()
+        .flat_map(|past| past.split(' '))
+        .map(|count| count.parse().unwrap_or(0));
     Ok(Claimed {
         id: row.get("id")?,
         kind: row.get("kind")?,
@@ -337,10 +349,10 @@ fn read(row: &Row, ask: Ask<'_>) -> Result<Claimed, DbError> {
         upstream: ask.upstream.to_owned(),
         attempt: row.get("attempt")?,
         rank: ask.rank,
-        strikes: row.get("strikes")?,
-        partials: row.get("partials")?,
-        lost: row.get("lost")?,
-        body: row.get("body")?,
+        strikes: past.next().unwrap_or(0),
+        partials: past.next().unwrap_or(0),
+        lost: past.next().unwrap_or(0),
+        body: past.next().unwrap_or(0) > 0,
         payload: None,
         cursor: None,
         failed_at: None,

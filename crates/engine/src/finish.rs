@@ -1,5 +1,7 @@
 //! The fenced end of runs, one or many, in one transaction.
 
+mod plain;
+
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     panic::AssertUnwindSafe,
@@ -252,7 +254,7 @@ async fn update(
     }
     for (kind, rows) in plain {
         if let Some(kind) = writer.kinds.get(kind) {
-            update_plain(tx, kind, &rows, now, &mut kept).await?;
+            plain::end(tx, kind, &rows, now, &mut kept).await?;
         }
     }
     update_each(tx, writer, &others, now, &mut kept).await?;
@@ -260,68 +262,6 @@ async fn update(
 }
 
 type Row<'c> = (&'c Closing, &'c End, After);
-
-/// Ends of one kind that were complete and leave no body.
-async fn update_plain(
-    tx: &mut Tx,
-    kind: &Kind,
-    rows: &[&Row<'_>],
-    now: Timestamp,
-    kept: &mut HashMap<Attempt, bool>,
-) -> Result<(), DbError> {
-    // Nothing of what the unit was before bears on such an end: see `after`.
-    let Some((_, _, next)) = rows.first() else {
-        return Ok(());
-    };
-    let bulk = || {
-        Bulk::new()
-            .ints("unit", rows.iter().map(|(closing, _, _)| closing.unit.id))
-            .ints(
-                "fence",
-                rows.iter().map(|(closing, _, _)| closing.unit.attempt),
-            )
-    };
-    let statement = |returning: &str| {
-        Statement::built(format!(
-            "UPDATE unit SET
-                    state = CASE WHEN again THEN 'ready' ELSE $2 END,
-                    rank = CASE WHEN again THEN 2 WHEN $2 = 'done' THEN rank ELSE $3 END,
-                    due_at = CASE WHEN again THEN $1 WHEN $2 = 'done' THEN due_at ELSE $4 END,
-                    worker = NULL, strikes = 0, partials = 0, lost = 0,
-                    cadence = $5, version = $6, again = FALSE, ended_at = $1, succeeded_at = $1
-                 FROM {{rows}}
-                 WHERE unit.id = r.unit AND unit.attempt = r.fence AND unit.state = 'running'
-                 {returning}"
-        ))
-        .bind(now)
-        .bind(next.state.as_str())
-        .bind(next.rank.number())
-        .bind(next.due_at)
-        .bind(kind.cadence_seconds())
-        .bind(kind.version)
-    };
-    if tx.dialect() == Dialect::Sqlite && rows.len() > 1 {
-        // There every returned row is stored, copied and sent to another
-        // thread. If all fences held, their number says so.
-        tx.savepoint().await?;
-        let ended = tx.execute_bulk(statement(""), bulk()).await?;
-        if ended == rows.len() as u64 {
-            tx.keep().await?;
-            kept.extend(
-                rows.iter()
-                    .map(|(closing, _, _)| (closing.unit.attempt(), false)),
-            );
-            let ended = || rows.iter().map(|(closing, _, _)| closing.unit.id);
-            queue::note(tx, ended()).await?;
-            return requirement::unfold_required(tx, ended().collect()).await;
-        }
-        tx.undo().await?;
-    }
-    let ended = tx
-        .fetch_bulk(statement("RETURNING id, attempt, required, state"), bulk())
-        .await?;
-    keep(tx, &ended, kept).await
-}
 
 /// Ends of any sort.
 async fn update_each(

@@ -68,7 +68,7 @@ async fn sqlite_claims_through_the_index_in_its_order() {
             let plan: Vec<String> = rows.iter().map(|row| row.get("detail").unwrap()).collect();
             let plan = plan.join("\n");
             assert!(
-                plan.contains("PRIMARY KEY (pool=? AND upstream=? AND rank=? AND due_at<?)"),
+                plan.contains("ready USING PRIMARY KEY (pool=? AND upstream=? AND rank=? AND"),
                 "{plan}"
             );
             assert!(!plan.contains("SCAN"), "{plan}");
