@@ -45,6 +45,7 @@ pub use {
     upstream::{Caller, Credential, Site, Upstream},
     world::{
         Change, ChangeError, Declared, EPOCH, Forge, ForgeKind, ORGANISATION, Owner, OwnerKind,
-        Presence, Repository, Token, World, WorldSize, declared,
+        Presence, Publication, Registration, Registries, Repository, Token, Version, World,
+        WorldSize, declared,
     },
 };

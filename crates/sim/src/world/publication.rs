@@ -1,0 +1,374 @@
+//! What is published in the world: the truth that registries and their views tell of.
+//!
+//! Most of what repositories declare is published under that name and says where it comes from.
+//! The rest is what makes the question hard: declared and never published, published under another
+//! name, a name that somebody else took first, published without any manifest, an issue tracker
+//! that is not the source, distributions that carry it on. A link is text in a package's metadata:
+//! a rename of the repository does not change it.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{ChangeError, Forge, Repository, declared};
+use crate::dice::{Dice, fingerprint};
+
+/// A package in a registry, whether it is still there or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Publication {
+    /// The word of its ecosystem: `npm`.
+    pub ecosystem: String,
+    /// Its name there.
+    pub package: String,
+    /// Whose it truly is: a forge and a repository's number. None if nobody's in this world.
+    pub owner: Option<(String, u64)>,
+    /// Where its metadata says that it comes from: `https://github.com/meadow/some-name`.
+    pub link: Option<String>,
+    /// Where its metadata says that problems are told.
+    pub tracker: Option<String>,
+    /// The name in the owner's manifest; none if no manifest declares it.
+    pub declared_as: Option<String>,
+    /// How its link came to be known, in the words of deps.dev.
+    pub provenance: &'static str,
+    /// How many versions there are.
+    pub versions: u32,
+    /// When the first came out.
+    pub first_at: Timestamp,
+    /// When the last came out.
+    pub latest_at: Timestamp,
+    /// Its owner says not to use it.
+    pub deprecated: bool,
+    /// The registry no longer has it.
+    pub removed: bool,
+    /// Distributions that carry it on, by their words at ecosyste.ms.
+    pub carried_by: Vec<&'static str>,
+}
+
+/// One version of a publication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// `1.2.3`
+    pub number: String,
+    /// When it came out.
+    pub at: Timestamp,
+}
+
+/// What can happen to a publication.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names of the fields say it")]
+pub enum Registration {
+    /// A new one, or the same one anew. `link` is an address.
+    Publish {
+        ecosystem: String,
+        package: String,
+        link: Option<String>,
+        versions: u32,
+    },
+    /// So many versions more.
+    Release {
+        ecosystem: String,
+        package: String,
+        versions: u32,
+    },
+    /// The registry takes it away.
+    Remove { ecosystem: String, package: String },
+    /// It is back, as it was.
+    Restore { ecosystem: String, package: String },
+    /// Its owner says not to use it.
+    Deprecate { ecosystem: String, package: String },
+    /// Its metadata says otherwise now.
+    Link {
+        ecosystem: String,
+        package: String,
+        link: Option<String>,
+    },
+}
+
+impl Publication {
+    /// A plain one, with this many versions, the last of them out at `now`.
+    pub fn new(
+        ecosystem: &str,
+        package: &str,
+        link: Option<&str>,
+        versions: u32,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            ecosystem: ecosystem.to_owned(),
+            package: package.to_owned(),
+            owner: None,
+            link: link.map(str::to_owned),
+            tracker: None,
+            declared_as: None,
+            provenance: "UNVERIFIED_METADATA",
+            versions,
+            first_at: now - SignedDuration::from_hours(24 * i64::from(versions)),
+            latest_at: now,
+            deprecated: false,
+            removed: false,
+            carried_by: Vec::new(),
+        }
+    }
+
+    /// Its versions, the oldest first, evenly between the first and the last.
+    pub fn all_versions(&self) -> impl Iterator<Item = Version> {
+        let span = self.latest_at.as_second() - self.first_at.as_second();
+        let steps = i64::from(self.versions.saturating_sub(1)).max(1);
+        let first = self.first_at;
+        (0..i64::from(self.versions)).map(move |nth| Version {
+            number: format!("{}.{}.{}", 1 + nth / 100, nth / 10 % 10, nth % 10),
+            at: first + SignedDuration::from_secs(span / steps * nth),
+        })
+    }
+}
+
+/// All publications, by ecosystem and by name as the registry compares names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registries(BTreeMap<(String, String), Publication>);
+
+impl Registries {
+    /// What the world of these forges has published to begin with.
+    pub(super) fn of(seed: u64, forges: &BTreeMap<String, Forge>) -> Self {
+        let mut registries = Self::default();
+        for (host, forge) in forges {
+            let former = forge.former_paths();
+            for repository in forge.repositories().filter(|found| found.is_public()) {
+                let path = former.get(&repository.id).cloned();
+                let origin = Origin {
+                    host,
+                    repository,
+                    path: path.unwrap_or_else(|| repository.path()),
+                };
+                origin.publish(seed, &mut registries);
+            }
+        }
+        registries
+    }
+
+    /// Every one there ever was.
+    pub fn all(&self) -> impl Iterator<Item = &Publication> {
+        self.0.values()
+    }
+
+    /// One by its name, however that is spelt.
+    pub fn get(&self, ecosystem: &str, package: &str) -> Option<&Publication> {
+        self.0.get(&key(ecosystem, package))
+    }
+
+    /// Those whose metadata names this address as their source, whatever its case.
+    pub fn linked<'a>(&'a self, link: &'a str) -> impl Iterator<Item = &'a Publication> {
+        self.all().filter(move |one| same(one.link.as_deref(), link))
+    }
+
+    /// Those whose metadata names this address as the place to tell problems.
+    pub fn tracked<'a>(&'a self, link: &'a str) -> impl Iterator<Item = &'a Publication> {
+        self.all()
+            .filter(move |one| same(one.tracker.as_deref(), link))
+    }
+
+    pub(super) fn apply(
+        &mut self,
+        change: &Registration,
+        now: Timestamp,
+    ) -> Result<(), ChangeError> {
+        match change {
+            Registration::Publish {
+                ecosystem,
+                package,
+                link,
+                versions,
+            } => {
+                let new = Publication::new(ecosystem, package, link.as_deref(), *versions, now);
+                self.0.insert(key(ecosystem, package), new);
+                Ok(())
+            }
+            Registration::Release {
+                ecosystem,
+                package,
+                versions,
+            } => self.edit(ecosystem, package, |one| {
+                one.versions += versions;
+                one.latest_at = now;
+            }),
+            Registration::Remove { ecosystem, package } => {
+                self.edit(ecosystem, package, |one| one.removed = true)
+            }
+            Registration::Restore { ecosystem, package } => {
+                self.edit(ecosystem, package, |one| one.removed = false)
+            }
+            Registration::Deprecate { ecosystem, package } => {
+                self.edit(ecosystem, package, |one| one.deprecated = true)
+            }
+            Registration::Link {
+                ecosystem,
+                package,
+                link,
+            } => self.edit(ecosystem, package, |one| one.link.clone_from(link)),
+        }
+    }
+
+    fn edit(
+        &mut self,
+        ecosystem: &str,
+        package: &str,
+        change: impl FnOnce(&mut Publication),
+    ) -> Result<(), ChangeError> {
+        let found = self.0.get_mut(&key(ecosystem, package));
+        let none = || ChangeError::NoPublication(format!("{ecosystem}/{package}"));
+        found.map(change).ok_or_else(none)
+    }
+
+    fn is_free(&self, ecosystem: &str, package: &str) -> bool {
+        self.get(ecosystem, package).is_none()
+    }
+
+    fn add(&mut self, publication: Publication) {
+        let key = key(&publication.ecosystem, &publication.package);
+        self.0.entry(key).or_insert(publication);
+    }
+}
+
+/// Where publications come from.
+struct Origin<'a> {
+    host: &'a str,
+    repository: &'a Repository,
+    /// As its packages were told: of one that was renamed, the former path.
+    path: String,
+}
+
+impl Origin<'_> {
+    fn publish(&self, seed: u64, registries: &mut Registries) {
+        let number = self.repository.id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut dice = Dice(seed ^ fingerprint(self.host.as_bytes()) ^ number ^ 0x7265_6769);
+        for declared in declared(self.repository) {
+            let (ecosystem, package) = (declared.ecosystem, declared.package.as_str());
+            let fate = dice.below(100);
+            if declared.intent != "yes" {
+                continue;
+            }
+            match fate {
+                // Taken already, by whom it may be: then that is its fate.
+                _ if !registries.is_free(ecosystem, package) => {}
+                0..=64 => {
+                    let made = self.made(&mut dice, ecosystem, package, Some(package));
+                    registries.add(made);
+                }
+                65..=74 => {}
+                75..=82 => {
+                    let name = format!("{package}-ng");
+                    let name = if ecosystem == "pub" {
+                        name.replace('-', "_")
+                    } else {
+                        name
+                    };
+                    let made = self.made(&mut dice, ecosystem, &name, Some(package));
+                    registries.add(made);
+                }
+                83..=91 => {
+                    let link = format!("https://github.com/elsewhere/{}", self.repository.name);
+                    let made = self.made(&mut dice, ecosystem, package, None);
+                    registries.add(Publication {
+                        owner: None,
+                        link: Some(link),
+                        carried_by: Vec::new(),
+                        ..made
+                    });
+                }
+                // There, but without a word of where it comes from.
+                _ => {
+                    let made = self.made(&mut dice, ecosystem, package, Some(package));
+                    registries.add(Publication { link: None, ..made });
+                }
+            }
+        }
+        if dice.below(15) == 0 && !self.repository.empty {
+            let name = format!("{}-extras", self.repository.first_name);
+            let made = self.made(&mut dice, "npm", &name, None);
+            registries.add(made);
+        }
+        if dice.below(15) == 0 {
+            let name = format!("{}-neighbour", self.repository.first_name);
+            let made = self.made(&mut dice, "pypi", &name, None);
+            registries.add(Publication {
+                owner: None,
+                link: None,
+                tracker: made.link,
+                ..made
+            });
+        }
+    }
+
+    fn made(
+        &self,
+        dice: &mut Dice,
+        ecosystem: &str,
+        package: &str,
+        declared_as: Option<&str>,
+    ) -> Publication {
+        let (from, to) = (self.repository.created_at, self.repository.pushed_at);
+        let span = (to.as_second() - from.as_second()).max(2) as u64;
+        let first = dice.below(span / 2);
+        let latest = first + dice.below(span - first);
+        let at = |seconds: u64| from + SignedDuration::from_secs(seconds as i64);
+        let carried_by = match dice.below(20) {
+            0 => vec!["debian", "homebrew"],
+            1 => vec!["nixpkgs"],
+            _ => Vec::new(),
+        };
+        let attested = dice.below(4) == 0;
+        Publication {
+            ecosystem: ecosystem.to_owned(),
+            package: package.to_owned(),
+            owner: Some((self.host.to_owned(), self.repository.id)),
+            link: Some(format!("https://{}/{}", self.host, self.path)),
+            tracker: None,
+            declared_as: declared_as.map(str::to_owned),
+            provenance: match ecosystem {
+                "npm" if attested => "SLSA_ATTESTATION",
+                "pypi" if attested => "PYPI_PUBLISH_ATTESTATION",
+                "rubygems" if attested => "RUBYGEMS_PUBLISH_ATTESTATION",
+                "go" => "GO_ORIGIN",
+                _ => "UNVERIFIED_METADATA",
+            },
+            versions: 1 + dice.below(12) as u32 * dice.below(5) as u32,
+            first_at: at(first),
+            latest_at: at(latest),
+            deprecated: dice.below(20) == 0,
+            removed: false,
+            carried_by,
+        }
+    }
+}
+
+fn same(link: Option<&str>, other: &str) -> bool {
+    link.is_some_and(|link| link.eq_ignore_ascii_case(other))
+}
+
+fn key(ecosystem: &str, package: &str) -> (String, String) {
+    (ecosystem.to_owned(), folded(ecosystem, package))
+}
+
+/// A name as the registry compares it.
+fn folded(ecosystem: &str, package: &str) -> String {
+    match ecosystem {
+        "pypi" => {
+            let mut name = String::new();
+            for character in package.to_lowercase().chars() {
+                let character = if "-_.".contains(character) {
+                    '-'
+                } else {
+                    character
+                };
+                if character != '-' || !name.ends_with('-') {
+                    name.push(character);
+                }
+            }
+            name
+        }
+        "cargo" => package.to_lowercase().replace('_', "-"),
+        "nuget" | "composer" | "hex" => package.to_lowercase(),
+        _ => package.to_owned(),
+    }
+}
