@@ -1,3 +1,16 @@
 //! Where a repository is published, and how it declares itself.
+//!
+//! | module | asks |
+//! |---|---|
+//! | [`depsdev`] | deps.dev: which packages come from this repository |
+//! | [`ecosystems`] | ecosyste.ms: the same, of many more registries |
+//! | [`names`] | deps.dev: whose the names are that the manifests declare |
+//! | [`manifests`] | the repository's tree: how it declares itself |
 
+pub mod depsdev;
+pub mod ecosystems;
 pub mod manifests;
+pub mod names;
+mod registry_view;
+
+pub use registry_view::{Settings, Subject};

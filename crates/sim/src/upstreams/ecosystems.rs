@@ -76,23 +76,19 @@ impl Upstream for Ecosystems {
         "ecosyste.ms"
     }
 
-    fn base_path(&self) -> &'static str {
-        "/api/v1"
-    }
-
     fn routes(&self, site: Arc<Site>) -> Router {
         let desk = Arc::new(Desk {
             site,
             limits: self.limits.clone(),
             budgets: Budgets::every(3_600),
         });
-        let api = Router::new()
+        // The product's name for this service is that of its API, whose root is elsewhere outside.
+        Router::new()
             .route("/packages/lookup", get(look_up))
             .route("/packages/bulk_lookup", post(bulk))
             .fallback(missing)
             .layer(middleware::from_fn_with_state(Arc::clone(&desk), meter))
-            .with_state(desk);
-        Router::new().nest(self.base_path(), api)
+            .with_state(desk)
     }
 }
 
