@@ -103,18 +103,18 @@ both! {
 
     async fn former_names_are_asked_for_too(db: TestDb) {
         let world = World::new(&db, of_size(0)).await;
-        let id = world.add("https://github.com/old/name", depsdev).await;
-        world.publish("cargo", "kept", "https://github.com/old/name", 3);
-        world.publish("cargo", "newer", "https://github.com/new/name", 2);
-        world.rename(id, "https://github.com/new/name").await;
+        let id = world.add("https://github.com/elder/name", depsdev).await;
+        world.publish("cargo", "kept", "https://github.com/elder/name", 3);
+        world.publish("cargo", "newer", "https://github.com/younger/name", 2);
+        world.rename(id, "https://github.com/younger/name").await;
         world.run().await;
         let found = world.evidence(id, SOURCE).await;
         assert_eq!(found.keys().collect::<Vec<_>>(), ["cargo/kept", "cargo/newer"]);
-        assert_eq!(found["cargo/kept"].attributes.to_map()["listed_as"], "github.com/old/name");
+        assert_eq!(found["cargo/kept"].attributes.to_map()["listed_as"], "github.com/elder/name");
         assert!(world.state(id, SOURCE).await.unwrap().complete);
 
         // Somebody else has the name now, and what they publish is theirs.
-        let other = world.add("https://github.com/old/name", |_, _| None).await;
+        let other = world.add("https://github.com/elder/name", |_, _| None).await;
         if other != id {
             world.after(CADENCE).await;
             assert!(!world.evidence(id, SOURCE).await.contains_key("cargo/kept"));

@@ -7,17 +7,18 @@ use engine::State;
 use sim::{Fault, Registration, RetryAfter, Rule, upstreams::{Ecosystems, EcosystemsLimits}};
 
 use crate::registry_world::{
-    CADENCE, DAY, HOST, PARTS, World, depsdev, ecosystems, name, of_size,
+    CADENCE, DAY, HOST, PARTS, World, ecosystems, name, of_size,
 };
 
 const SOURCE: &str = "ecosystems";
 const LINK: &str = "https://github.com/a/b";
 
-fn limits(anonymous: u64, rows: usize) -> Ecosystems {
+fn limits(anonymous: u64, page: usize) -> Ecosystems {
     Ecosystems::new().with_limits(EcosystemsLimits {
         anonymous,
         polite: 1_000,
-        rows,
+        page,
+        bulk: 1_000,
     })
 }
 
@@ -76,15 +77,15 @@ both! {
     }
 
     async fn long_lists_come_in_pages_and_cut_answers_are_asked_one_by_one(db: TestDb) {
-        let world = World::new(&db, of_size(0).with(limits(1_000, 20))).await;
-        for nth in 0..70 {
-            world.publish("npm", &format!("many-{nth:02}"), LINK, 1);
+        let world = World::new(&db, of_size(0).with(limits(1_000, 100))).await;
+        for nth in 0..1_010 {
+            world.publish("npm", &format!("many-{nth}"), LINK, 1);
         }
         world.publish("npm", "other", "https://github.com/a/c", 1);
         let id = world.add(LINK, ecosystems).await;
         let other = world.add("https://github.com/a/c", ecosystems).await;
         world.run().await;
-        assert_eq!(world.evidence(id, SOURCE).await.len(), 70);
+        assert_eq!(world.evidence(id, SOURCE).await.len(), 1_010);
         assert_eq!(world.evidence(other, SOURCE).await.len(), 1);
         assert!(world.state(id, SOURCE).await.unwrap().complete);
     }
@@ -101,11 +102,11 @@ both! {
         world.server.journal().clear();
 
         // Half of them say otherwise before the second page is cut.
-        let slow = Rule { path: Some("page=2".into()), ..Rule::slow("ecosyste.ms", 300) };
+        let slow = Rule { path: Some("&page=2".into()), ..Rule::slow("ecosyste.ms", 300) };
         world.server.plan().add(slow).unwrap();
         let meanwhile = async {
             let asked = || world.server.journal().requests("ecosyste.ms");
-            while !asked().iter().any(|request| request.path.contains("page=2")) {
+            while !asked().iter().any(|request| request.path.contains("&page=2")) {
                 tokio::task::yield_now().await;
             }
             for package in names.iter().step_by(2) {
@@ -177,6 +178,9 @@ both! {
             Fault::WrongJson { body: Some(r#"{"error":"no"}"#.into()) },
         ] {
             let what = format!("{fault:?}");
+            // Something new, so that "not modified" is no answer.
+            let (ecosystem, package) = ("npm".into(), "one".into());
+            world.happens(&Registration::Release { ecosystem, package, versions: 1 });
             let rule = world.server.plan().add(Rule::on("ecosyste.ms", fault)).unwrap();
             world.run_now(ecosystems(id, &LINK.parse().unwrap())).await;
             assert!(world.state(id, SOURCE).await.unwrap().error.is_some(), "{what}");
@@ -209,6 +213,5 @@ both! {
         assert_eq!(world.evidence(ids[1], SOURCE).await.len(), 1);
         let asked = world.asked("ecosyste.ms");
         assert!(asked.len() == 1 && asked[0].0.contains("a%2Fc"), "{asked:?}");
-        let _ = depsdev;
     }
 }

@@ -125,7 +125,7 @@ both! {
         assert_eq!(before.len(), 2);
 
         world.remove("npm", "one");
-        let rule = Rule::on("deps.dev", Fault::ResetInBody).path("NPM");
+        let rule = Rule::on("deps.dev", Fault::status(500)).path("NPM");
         let rule = world.server.plan().add(rule).unwrap();
         world.after(CADENCE).await;
         let after = declared_names::of(&db, id).await.unwrap();

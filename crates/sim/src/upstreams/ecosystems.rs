@@ -44,8 +44,10 @@ pub struct EcosystemsLimits {
     pub anonymous: u64,
     /// Of those who do.
     pub polite: u64,
-    /// Rows of one page, and of one bulk look-up.
-    pub rows: usize,
+    /// Rows of one page.
+    pub page: usize,
+    /// Rows of one bulk look-up.
+    pub bulk: usize,
 }
 
 impl Default for EcosystemsLimits {
@@ -53,7 +55,8 @@ impl Default for EcosystemsLimits {
         Self {
             anonymous: 5_000,
             polite: 15_000,
-            rows: 1_000,
+            page: 1_000,
+            bulk: 1_000,
         }
     }
 }
@@ -111,7 +114,7 @@ async fn look_up(
         return answer::json(422, &json!({ "error": "a parameter is missing" }));
     };
     let rows = desk.rows(&[url], parameter("ecosystem"));
-    let page = Page::read(&query, "per_page", 100.min(desk.limits.rows), desk.limits.rows);
+    let page = Page::read(&query, "per_page", 100.min(desk.limits.page), desk.limits.page);
     let total = rows.len();
     let rows = page.cut(rows);
     let count = rows.len();
@@ -136,7 +139,7 @@ async fn bulk(State(desk): At, Json(asked): Json<Value>) -> Response {
     };
     let urls: Vec<&str> = urls.iter().filter_map(Value::as_str).collect();
     let mut rows = desk.rows(&urls, asked["ecosystem"].as_str());
-    rows.truncate(desk.limits.rows);
+    rows.truncate(desk.limits.bulk);
     answer::json(200, &Value::Array(rows))
 }
 
