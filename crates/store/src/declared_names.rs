@@ -56,11 +56,7 @@ impl Verdict {
 }
 
 /// Writes down what was learned.
-pub async fn record(
-    tx: &mut Tx,
-    repository: i64,
-    learned: &[DeclaredName],
-) -> Result<(), DbError> {
+pub async fn record(tx: &mut Tx, repository: i64, learned: &[DeclaredName]) -> Result<(), DbError> {
     let learned = || learned.iter();
     let rows = Bulk::new()
         .texts("ecosystem", learned().map(|one| one.ecosystem.clone()))

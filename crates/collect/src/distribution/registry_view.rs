@@ -173,12 +173,7 @@ pub(super) async fn write(
 }
 
 /// There can be nothing: the source does not look at such repositories, and that is known.
-pub(super) fn never(
-    cx: &Run,
-    question: Question,
-    why: &str,
-    report: impl Serialize,
-) -> Ending {
+pub(super) fn never(cx: &Run, question: Question, why: &str, report: impl Serialize) -> Ending {
     let outcome = Outcome::Gone { why: why.into() };
     finish(cx, outcome, report, (question, Vec::new(), None))
 }

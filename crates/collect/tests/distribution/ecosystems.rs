@@ -4,11 +4,12 @@ use std::{collections::BTreeSet, time::Duration};
 
 use db::testing::both;
 use engine::State;
-use sim::{Fault, Registration, RetryAfter, Rule, upstreams::{Ecosystems, EcosystemsLimits}};
-
-use crate::registry_world::{
-    CADENCE, DAY, HOST, PARTS, World, ecosystems, name, of_size,
+use sim::{
+    Fault, Registration, RetryAfter, Rule,
+    upstreams::{Ecosystems, EcosystemsLimits},
 };
+
+use crate::registry_world::{CADENCE, DAY, HOST, PARTS, World, ecosystems, name, of_size};
 
 const SOURCE: &str = "ecosystems";
 const LINK: &str = "https://github.com/a/b";

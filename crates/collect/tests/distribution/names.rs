@@ -50,7 +50,11 @@ impl World {
     }
 }
 
-fn verdict(name: &str, verdict: Verdict, linked: Option<&str>) -> (String, Verdict, Option<String>) {
+fn verdict(
+    name: &str,
+    verdict: Verdict,
+    linked: Option<&str>,
+) -> (String, Verdict, Option<String>) {
     (name.to_owned(), verdict, linked.map(str::to_owned))
 }
 

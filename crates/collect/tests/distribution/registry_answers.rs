@@ -32,7 +32,10 @@ fn answers_are_read_as_they_are_documented() {
     let project: Project = serde_json::from_str::<ProjectVersions>(PROJECT)
         .unwrap()
         .into();
-    assert_eq!((project.rows, project.issue_trackers, project.bundled), (4, 1, 1));
+    assert_eq!(
+        (project.rows, project.issue_trackers, project.bundled),
+        (4, 1, 1)
+    );
     let mapping = &project.packages[&("npm".to_owned(), "espree".to_owned())];
     assert_eq!(mapping.provenance.as_deref(), Some("SLSA_ATTESTATION"));
     assert_eq!(project.packages.len(), 1);
@@ -41,7 +44,10 @@ fn answers_are_read_as_they_are_documented() {
     let package: Package = serde_json::from_str::<PackageVersions>(PACKAGE)
         .unwrap()
         .into();
-    assert_eq!((package.count, package.version.as_deref()), (2, Some("1.6.0")));
+    assert_eq!(
+        (package.count, package.version.as_deref()),
+        (2, Some("1.6.0"))
+    );
     assert_eq!(package.first, package.latest);
     assert!(package.first.is_some() && !package.deprecated);
 
@@ -59,10 +65,13 @@ fn answers_are_read_as_they_are_documented() {
 
 #[test]
 fn exactly_as_many_rows_as_are_given_at_most_may_be_a_part() {
-    let row = r#"{"versionKey":{"system":"NPM","name":"a","version":"1"},"relationType":"SOURCE_REPO"}"#;
+    let row =
+        r#"{"versionKey":{"system":"NPM","name":"a","version":"1"},"relationType":"SOURCE_REPO"}"#;
     for (rows, capped) in [(CAP - 1, false), (CAP, true)] {
         let text = format!(r#"{{"versions":[{}]}}"#, vec![row; rows].join(","));
-        let project: Project = serde_json::from_str::<ProjectVersions>(&text).unwrap().into();
+        let project: Project = serde_json::from_str::<ProjectVersions>(&text)
+            .unwrap()
+            .into();
         assert_eq!(project.is_capped(), capped);
     }
 }
@@ -80,8 +89,22 @@ fn mutated(text: &str, cuts: &[(prop::sample::Index, Vec<u8>, usize)]) -> Vec<u8
 
 fn cuts() -> impl Strategy<Value = Vec<(prop::sample::Index, Vec<u8>, usize)>> {
     let words = prop::sample::select(vec![
-        &b"null"[..], b"\"\"", b"[]", b"{}", b"0", b"-1", b"1e999", b"\"\\u0000\"", b"\xff", b",",
-        b"\"9999-99-99T00:00:00Z\"", b"9223372036854775808", b"true", b"\"", b"[[[[[[", b">",
+        &b"null"[..],
+        b"\"\"",
+        b"[]",
+        b"{}",
+        b"0",
+        b"-1",
+        b"1e999",
+        b"\"\\u0000\"",
+        b"\xff",
+        b",",
+        b"\"9999-99-99T00:00:00Z\"",
+        b"9223372036854775808",
+        b"true",
+        b"\"",
+        b"[[[[[[",
+        b">",
     ]);
     let insert = words.prop_map(<[u8]>::to_vec);
     prop::collection::vec((any::<prop::sample::Index>(), insert, 0..12_usize), 1..4)

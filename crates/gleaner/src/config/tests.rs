@@ -62,6 +62,7 @@ fn every_setting_reaches_the_program() {
                 "0.0.0.0:1",
                 "sqlite:x",
                 "http://h",
+                "a@b.example",
             ]
             .into_iter()
             .filter_map(|text| key.kind.parse(text).ok())

@@ -220,17 +220,19 @@ async fn version(
                 "UNVERIFIED_METADATA",
             ),
         ];
-        let related = related.into_iter().filter_map(|(link, relation, provenance)| {
-            let id = link?.strip_prefix("https://")?.to_lowercase();
-            let known = HOSTS.iter().any(|host| id.starts_with(&format!("{host}/")));
-            known.then(|| {
-                json!({
-                    "projectKey": { "id": id },
-                    "relationProvenance": provenance,
-                    "relationType": relation,
+        let related = related
+            .into_iter()
+            .filter_map(|(link, relation, provenance)| {
+                let id = link?.strip_prefix("https://")?.to_lowercase();
+                let known = HOSTS.iter().any(|host| id.starts_with(&format!("{host}/")));
+                known.then(|| {
+                    json!({
+                        "projectKey": { "id": id },
+                        "relationProvenance": provenance,
+                        "relationType": relation,
+                    })
                 })
-            })
-        });
+            });
         let links = [
             ("SOURCE_REPO", &found.link),
             ("ISSUE_TRACKER", &found.tracker),

@@ -104,17 +104,18 @@ struct Desk {
 
 type At = State<Arc<Desk>>;
 
-async fn look_up(
-    State(desk): At,
-    headers: HeaderMap,
-    Query(query): Query<Parameters>,
-) -> Response {
+async fn look_up(State(desk): At, headers: HeaderMap, Query(query): Query<Parameters>) -> Response {
     let parameter = |name: &str| query.get(name).map(String::as_str);
     let Some(url) = parameter("repository_url") else {
         return answer::json(422, &json!({ "error": "a parameter is missing" }));
     };
     let rows = desk.rows(&[url], parameter("ecosystem"));
-    let page = Page::read(&query, "per_page", 100.min(desk.limits.page), desk.limits.page);
+    let page = Page::read(
+        &query,
+        "per_page",
+        100.min(desk.limits.page),
+        desk.limits.page,
+    );
     let total = rows.len();
     let rows = page.cut(rows);
     let count = rows.len();

@@ -159,7 +159,8 @@ impl Registries {
 
     /// Those whose metadata names this address as their source, whatever its case.
     pub fn linked<'a>(&'a self, link: &'a str) -> impl Iterator<Item = &'a Publication> {
-        self.all().filter(move |one| same(one.link.as_deref(), link))
+        self.all()
+            .filter(move |one| same(one.link.as_deref(), link))
     }
 
     /// Those whose metadata names this address as the place to tell problems.

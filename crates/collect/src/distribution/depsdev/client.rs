@@ -3,9 +3,7 @@
 use facts::repository::RepositoryUrl;
 use serde::de::DeserializeOwned;
 
-use super::read::{
-    Package, PackageVersions, Project, ProjectVersions, VersionDetail, system,
-};
+use super::read::{Package, PackageVersions, Project, ProjectVersions, VersionDetail, system};
 use crate::{
     distribution::Settings,
     http::{Ask, Decoded, Reply, Session, segment},

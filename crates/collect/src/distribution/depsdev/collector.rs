@@ -15,7 +15,8 @@ use crate::{
     distribution::{
         Settings, Subject,
         registry_view::{
-            Brought, CADENCE, Learned, Missed, Question, addresses, could_not_answer, each, never, write,
+            Brought, CADENCE, Learned, Missed, Question, addresses, could_not_answer, each, never,
+            write,
         },
     },
     http::{Http, Reply, RequestLog, Unknown},

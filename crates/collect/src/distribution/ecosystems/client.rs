@@ -90,11 +90,7 @@ impl Client {
         Ok(listed)
     }
 
-    async fn page(
-        &self,
-        address: &RepositoryUrl,
-        number: usize,
-    ) -> Result<Page, Box<Unknown>> {
+    async fn page(&self, address: &RepositoryUrl, number: usize) -> Result<Page, Box<Unknown>> {
         let ask = Ask::get(UPSTREAM, "/packages/lookup")
             .query("repository_url", address.url())
             .query("per_page", PAGE)
@@ -109,7 +105,10 @@ impl Client {
 
     /// The packages that name any of many addresses, in one question. None if there may be more
     /// than came.
-    pub async fn bulk(&self, addresses: &[RepositoryUrl]) -> Result<Option<Vec<Row>>, Box<Unknown>> {
+    pub async fn bulk(
+        &self,
+        addresses: &[RepositoryUrl],
+    ) -> Result<Option<Vec<Row>>, Box<Unknown>> {
         let urls: Vec<String> = addresses.iter().map(RepositoryUrl::url).collect();
         let body = serde_json::json!({ "repository_urls": urls });
         let ask = Ask::post_json(UPSTREAM, "/packages/bulk_lookup", &body).repeatable();

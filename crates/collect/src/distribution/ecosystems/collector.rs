@@ -268,7 +268,10 @@ impl Ecosystems {
             return Ok(None);
         }
         let before = question.now.minus(self.settings.cadence);
-        let (id, room) = (question.repository, TOGETHER - addresses.len().min(TOGETHER));
+        let (id, room) = (
+            question.repository,
+            TOGETHER - addresses.len().min(TOGETHER),
+        );
         let next = sources::not_asked_since(cx.db(), SOURCE, before, id, room).await?;
         let next: Vec<(i64, RepositoryUrl)> = next
             .into_iter()

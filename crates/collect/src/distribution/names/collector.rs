@@ -171,13 +171,15 @@ impl Collector for Names {
             None => Outcome::Done,
         };
         let facts = (repository.id, learned, forget);
-        Ok(cx.finish(outcome, report, facts, |tx, (id, learned, forget)| {
-            Box::pin(async move {
-                declared_names::record(tx, *id, learned).await?;
-                declared_names::forget(tx, *id, forget).await?;
-                Ok(())
-            })
-        }))
+        Ok(
+            cx.finish(outcome, report, facts, |tx, (id, learned, forget)| {
+                Box::pin(async move {
+                    declared_names::record(tx, *id, learned).await?;
+                    declared_names::forget(tx, *id, forget).await?;
+                    Ok(())
+                })
+            }),
+        )
     }
 }
 
@@ -263,10 +265,7 @@ async fn whose(client: &Client, name: &Wanted, own: &[String]) -> Reply<Whose> {
     let Some(version) = package.version else {
         return Reply::Found(Whose::Other(None));
     };
-    match client
-        .version(&name.ecosystem, &name.name, &version)
-        .await
-    {
+    match client.version(&name.ecosystem, &name.name, &version).await {
         Reply::Found(detail) => {
             let sources = detail.sources();
             let ours = sources.iter().any(|source| own.contains(&source.key()));

@@ -27,7 +27,10 @@ fn name(manifest: &ManifestFact) -> Option<Wanted> {
     }
     let ecosystem = manifest.manifest_type.as_str();
     depsdev::system(ecosystem)?;
-    let name = manifest.effective_name.as_ref().or(manifest.name.as_ref())?;
+    let name = manifest
+        .effective_name
+        .as_ref()
+        .or(manifest.name.as_ref())?;
     // An artifact without its group could be anybody's.
     let whole = ecosystem != "maven" || name.contains(':');
     (whole && !name.trim().is_empty()).then(|| Wanted {
