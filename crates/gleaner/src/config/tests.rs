@@ -92,6 +92,8 @@ fn the_example_is_complete_and_says_what_holds() {
     let (mut full, defaults) = (full.settings(), defaults.settings());
     full.database.url = None;
     full.upstreams.clear();
+    full.distribution.polite_address = None;
+    full.distribution.user_agent = None;
     for round in full.rounds.values_mut() {
         (round.cadence, round.max_run) = (None, None);
     }
