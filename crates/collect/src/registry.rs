@@ -130,15 +130,7 @@ pub const SCANS: Scans = Scans {
         Ecosystems::NAME,
         Names::NAME,
     ],
-    units: |id, url| {
-        let units = [
-            distribution::manifests::unit(id, url),
-            distribution::depsdev::unit(id, url),
-            distribution::ecosystems::unit(id, url),
-            distribution::names::unit(id, url),
-        ];
-        units.into_iter().flatten().collect()
-    },
+    units: distribution::units,
 };
 
 impl Scans {

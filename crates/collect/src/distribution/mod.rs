@@ -13,4 +13,17 @@ pub mod manifests;
 pub mod names;
 mod registry_view;
 
+use engine::Enqueue;
+use facts::repository::RepositoryUrl;
+
 pub use registry_view::{Settings, Subject};
+
+/// The units of a repository, those first that others can use the answers of.
+pub fn units(id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {
+    manifests::unit(id, url)
+        .into_iter()
+        .chain(depsdev::unit(id, url))
+        .chain(ecosystems::unit(id, url))
+        .chain(names::unit(id, url))
+        .collect()
+}

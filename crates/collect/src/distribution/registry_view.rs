@@ -263,14 +263,20 @@ where
     let asked: Vec<(I, Option<Reply<O>>)> = asked.buffered(AT_ONCE).collect().await;
 
     let mut learned = Vec::with_capacity(asked.len());
-    let (mut count, mut first) = (0, None);
+    let (mut count, mut first) = (0, None::<Box<Unknown>>);
     for (thing, reply) in asked {
         let what = match reply {
             Some(Reply::Found(found)) => Learned::Found(found),
             Some(Reply::Absent) => Learned::Absent,
             Some(Reply::Unknown(why)) if is_our_own(&why) => return Err(why),
             Some(Reply::Unknown(why)) => {
-                first = Some(worse(first, why));
+                // Who says when to come back is heard before who does not.
+                let heard = first
+                    .as_ref()
+                    .is_some_and(|known| known.retry_at.is_some() || why.retry_at.is_none());
+                if !heard {
+                    first = Some(why);
+                }
                 Learned::Nothing
             }
             None => Learned::Nothing,
@@ -279,14 +285,6 @@ where
         learned.push((thing, what));
     }
     Ok((learned, first.map(|first| Missed { count, first })))
-}
-
-/// Who says when to come back is heard before who does not.
-fn worse(first: Option<Box<Unknown>>, next: Box<Unknown>) -> Box<Unknown> {
-    match first {
-        Some(first) if first.retry_at.is_some() || next.retry_at.is_none() => first,
-        _ => next,
-    }
 }
 
 /// A name: not empty, short, without invisible characters.

@@ -4,6 +4,7 @@ use collect::distribution::{
     depsdev::{CAP, Package, PackageVersions, Project, ProjectVersions, VersionDetail},
     ecosystems::{Rows, merged},
 };
+use facts::repository::RepositoryUrl;
 use proptest::prelude::*;
 
 const PROJECT: &str = r#"{"versions":[
@@ -52,7 +53,7 @@ fn answers_are_read_as_they_are_documented() {
     assert!(package.first.is_some() && !package.deprecated);
 
     let version: VersionDetail = serde_json::from_str(VERSION).unwrap();
-    let sources: Vec<String> = version.sources().iter().map(|url| url.key()).collect();
+    let sources: Vec<String> = version.sources().iter().map(RepositoryUrl::key).collect();
     assert_eq!(sources, ["github.com/a/b"]);
 
     let (rows, odd) = serde_json::from_str::<Rows>(LIST).unwrap().read();

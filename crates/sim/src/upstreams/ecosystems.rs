@@ -150,7 +150,7 @@ impl Desk {
         let mut rows: Vec<Value> = self.site.world.published(|all| {
             urls.iter()
                 .flat_map(|url| all.linked(url))
-                .flat_map(|one| self.rows_of(one))
+                .flat_map(rows_of)
                 .collect()
         });
         rows.retain(|row| ecosystem.is_none_or(|wanted| row["ecosystem"] == wanted));
@@ -158,55 +158,55 @@ impl Desk {
         rows.dedup_by_key(|row| row["id"].as_u64());
         rows
     }
+}
 
-    fn rows_of(&self, one: &Publication) -> Vec<Value> {
-        let word = match one.ecosystem.as_str() {
-            "composer" => "packagist",
-            word => word,
-        };
-        let mirror = (word == "conda").then_some(("conda", "a mirror", false));
-        let carriers = one.carried_by.iter().map(|word| (*word, *word, true));
-        let registries = [(word, word, true)].into_iter().chain(mirror);
-        registries
-            .chain(carriers)
-            .map(|(ecosystem, registry, default)| self.row(one, ecosystem, registry, default))
-            .collect()
-    }
+fn rows_of(one: &Publication) -> Vec<Value> {
+    let word = match one.ecosystem.as_str() {
+        "composer" => "packagist",
+        word => word,
+    };
+    let mirror = (word == "conda").then_some(("conda", "a mirror", false));
+    let carriers = one.carried_by.iter().map(|word| (*word, *word, true));
+    let registries = [(word, word, true)].into_iter().chain(mirror);
+    registries
+        .chain(carriers)
+        .map(|(ecosystem, registry, default)| row(one, ecosystem, registry, default))
+        .collect()
+}
 
-    fn row(&self, one: &Publication, ecosystem: &str, registry: &str, default: bool) -> Value {
-        let number = fingerprint(format!("{ecosystem}/{registry}/{}", one.package).as_bytes());
-        let status = match (one.removed, one.deprecated) {
-            (true, _) => Some("removed"),
-            (false, true) => Some("deprecated"),
-            (false, false) => None,
-        };
-        let latest = one.all_versions().last();
-        let millis = |at: jiff::Timestamp| at.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string();
-        json!({
-            "id": number >> 16,
-            "name": one.package,
+fn row(one: &Publication, ecosystem: &str, registry: &str, default: bool) -> Value {
+    let number = fingerprint(format!("{ecosystem}/{registry}/{}", one.package).as_bytes());
+    let status = match (one.removed, one.deprecated) {
+        (true, _) => Some("removed"),
+        (false, true) => Some("deprecated"),
+        (false, false) => None,
+    };
+    let latest = one.all_versions().last();
+    let millis = |at: jiff::Timestamp| at.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string();
+    json!({
+        "id": number >> 16,
+        "name": one.package,
+        "ecosystem": ecosystem,
+        "description": null,
+        "homepage": null,
+        "repository_url": one.link,
+        "namespace": null,
+        "versions_count": one.versions,
+        "first_release_published_at": millis(one.first_at),
+        "latest_release_published_at": millis(one.latest_at),
+        "latest_release_number": latest.map(|version| version.number),
+        "last_synced_at": millis(one.latest_at),
+        "registry_url": format!("https://{registry}.example/packages/{}", one.package),
+        "purl": null,
+        "status": status,
+        "downloads": null,
+        "registry": {
+            "name": format!("{registry}.example"),
+            "url": format!("https://{registry}.example"),
             "ecosystem": ecosystem,
-            "description": null,
-            "homepage": null,
-            "repository_url": one.link,
-            "namespace": null,
-            "versions_count": one.versions,
-            "first_release_published_at": millis(one.first_at),
-            "latest_release_published_at": millis(one.latest_at),
-            "latest_release_number": latest.map(|version| version.number),
-            "last_synced_at": millis(one.latest_at),
-            "registry_url": format!("https://{registry}.example/packages/{}", one.package),
-            "purl": null,
-            "status": status,
-            "downloads": null,
-            "registry": {
-                "name": format!("{registry}.example"),
-                "url": format!("https://{registry}.example"),
-                "ecosystem": ecosystem,
-                "default": default,
-            },
-        })
-    }
+            "default": default,
+        },
+    })
 }
 
 async fn missing() -> Response {

@@ -117,14 +117,6 @@ impl Forge {
         self.moved.insert(former.to_lowercase(), id);
     }
 
-    /// A path that each renamed repository had before.
-    pub(super) fn former_paths(&self) -> BTreeMap<u64, String> {
-        let mut former: Vec<_> = self.moved.iter().collect();
-        former.sort();
-        let by_id = former.into_iter().map(|(path, id)| (*id, path.clone()));
-        by_id.collect()
-    }
-
     /// The id behind a path, present or former, or a number written out.
     pub(super) fn find(&self, named: &str) -> Option<u64> {
         if let Ok(id) = named.parse::<u64>() {

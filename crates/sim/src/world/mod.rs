@@ -26,7 +26,7 @@ pub use {
     declared::{Declared, declared},
     forge::{Forge, ForgeKind},
     generate::{EPOCH, ORGANISATION},
-    publication::{Publication, Registration, Registries, Version},
+    publication::{Fate, Publication, Registration, Registries, Version},
     repository::{Owner, OwnerKind, Presence, Repository},
     token::Token,
 };

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeError, Forge, Repository, declared};
+use super::{ChangeError, Declared, Forge, Repository, declared};
 use crate::dice::{Dice, fingerprint};
 
 /// A package in a registry, whether it is still there or not.
@@ -86,6 +86,21 @@ pub enum Registration {
     },
 }
 
+/// What has become of a declared package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is published under its name, and says that it comes from there.
+    Published,
+    /// It is published under this name instead.
+    Renamed(String),
+    /// The name is another's, who says to come from this address.
+    Taken(String),
+    /// There is a package of the name that does not say where it comes from.
+    Silent,
+    /// It is not published.
+    Unpublished,
+}
+
 impl Publication {
     /// A plain one, with this many versions, the last of them out at `now`.
     pub fn new(
@@ -133,14 +148,8 @@ impl Registries {
     pub(super) fn of(seed: u64, forges: &BTreeMap<String, Forge>) -> Self {
         let mut registries = Self::default();
         for (host, forge) in forges {
-            let former = forge.former_paths();
             for repository in forge.repositories().filter(|found| found.is_public()) {
-                let path = former.get(&repository.id).cloned();
-                let origin = Origin {
-                    host,
-                    repository,
-                    path: path.unwrap_or_else(|| repository.path()),
-                };
+                let origin = Origin { host, repository };
                 origin.publish(seed, &mut registries);
             }
         }
@@ -167,6 +176,26 @@ impl Registries {
     pub fn tracked<'a>(&'a self, link: &'a str) -> impl Iterator<Item = &'a Publication> {
         self.all()
             .filter(move |one| same(one.tracker.as_deref(), link))
+    }
+
+    /// What has become of a package that a repository declares, as far as anybody could know.
+    pub fn fate(&self, host: &str, repository: &Repository, declared: &Declared) -> Fate {
+        let owner = Some((host.to_owned(), repository.id));
+        let (ecosystem, package) = (declared.ecosystem, &declared.package);
+        let found = self.get(ecosystem, package).filter(|one| !one.removed);
+        match found {
+            Some(one) if one.owner == owner && one.link.is_some() => return Fate::Published,
+            Some(one) if by_name(ecosystem) && one.owner != owner => {
+                return one.link.clone().map_or(Fate::Silent, Fate::Taken);
+            }
+            Some(one) if by_name(ecosystem) && one.link.is_none() => return Fate::Silent,
+            _ => {}
+        }
+        let other = self.all().find(|one| {
+            let here = one.owner == owner && one.ecosystem == ecosystem && !one.removed;
+            here && one.declared_as.as_ref() == Some(package) && one.package != *package
+        });
+        other.map_or(Fate::Unpublished, |one| Fate::Renamed(one.package.clone()))
     }
 
     pub(super) fn apply(
@@ -235,8 +264,6 @@ impl Registries {
 struct Origin<'a> {
     host: &'a str,
     repository: &'a Repository,
-    /// As its packages were told: of one that was renamed, the former path.
-    path: String,
 }
 
 impl Origin<'_> {
@@ -249,6 +276,8 @@ impl Origin<'_> {
             if declared.intent != "yes" {
                 continue;
             }
+            // Nobody could find out whose a name is where no view can be asked for names.
+            let fate = if by_name(ecosystem) { fate } else { fate % 83 };
             match fate {
                 // Taken already, by whom it may be: then that is its fate.
                 _ if !registries.is_free(ecosystem, package) => {}
@@ -323,7 +352,7 @@ impl Origin<'_> {
             ecosystem: ecosystem.to_owned(),
             package: package.to_owned(),
             owner: Some((self.host.to_owned(), self.repository.id)),
-            link: Some(format!("https://{}/{}", self.host, self.path)),
+            link: Some(format!("https://{}/{}", self.host, self.repository.path())),
             tracker: None,
             declared_as: declared_as.map(str::to_owned),
             provenance: match ecosystem {
@@ -341,6 +370,11 @@ impl Origin<'_> {
             carried_by,
         }
     }
+}
+
+/// Whether deps.dev can be asked for a name of this ecosystem.
+fn by_name(ecosystem: &str) -> bool {
+    ["cargo", "go", "maven", "npm", "nuget", "pypi", "rubygems"].contains(&ecosystem)
 }
 
 fn same(link: Option<&str>, other: &str) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use sim::{
-    EPOCH, Publication, Registration, Server, World, WorldClock, WorldSize,
+    EPOCH, Fate, Publication, Registration, Server, World, WorldClock, WorldSize,
     upstreams::{DepsDev, Ecosystems, EcosystemsLimits},
 };
 
@@ -60,18 +60,24 @@ fn publications_follow_from_the_seed_and_are_of_every_sort() {
     assert!(some(|one| one.tracker.is_some() && one.link.is_none()));
     assert!(some(|one| one.provenance == "SLSA_ATTESTATION"));
     assert!(some(|one| one.deprecated) && some(|one| !one.carried_by.is_empty()));
-    assert!(some(|one| one
-        .link
-        .as_ref()
-        .is_some_and(|link| link.contains("/old-"))));
-    let mut unpublished = 0;
+    let mut fates = [0; 5];
     for repository in world.repositories("github.com") {
         for declared in sim::declared(&repository) {
-            let found = world.publication(declared.ecosystem, &declared.package);
-            unpublished += usize::from(declared.intent == "yes" && found.is_none());
+            let fate = world.published(|all| all.fate("github.com", &repository, &declared));
+            let place = match fate {
+                Fate::Published => 0,
+                Fate::Renamed(_) => 1,
+                Fate::Taken(_) => 2,
+                Fate::Silent => 3,
+                Fate::Unpublished => 4,
+            };
+            fates[place] += usize::from(repository.is_public() && declared.intent == "yes");
         }
     }
-    assert!(unpublished > 10, "{unpublished}");
+    assert!(
+        fates.iter().all(|count| *count > 5) && fates[0] > 150,
+        "{fates:?}"
+    );
 }
 
 #[tokio::test]

@@ -158,7 +158,7 @@ async fn ask(
         let known = before
             .iter()
             .find(|one| one.ecosystem == key.0 && one.package == key.1);
-        facts.push(fact(key, &mapping, former, &detail, known));
+        facts.push(fact(key, &mapping, former.as_deref(), &detail, known));
     }
     report.without_details = missed.as_ref().map_or(0, |missed| missed.count);
     let (missing, retry_at) = match &missed {
@@ -222,7 +222,7 @@ impl Report {
 fn fact(
     (ecosystem, package): (String, String),
     mapping: &Mapping,
-    former: Option<String>,
+    former: Option<&str>,
     detail: &Learned<Package>,
     known: Option<&Evidence>,
 ) -> Evidence {
@@ -235,7 +235,7 @@ fn fact(
     attribute("relation", Some(&mapping.relation));
     attribute("provenance", mapping.provenance.as_deref());
     // The name under which deps.dev has it, where that is no longer the repository's.
-    attribute("listed_as", former.as_deref());
+    attribute("listed_as", former);
     let mut evidence = Evidence {
         ecosystem,
         package,

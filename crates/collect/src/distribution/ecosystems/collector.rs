@@ -130,6 +130,7 @@ impl Collector for Ecosystems {
         let client = Client::new(session.clone(), self.settings.clone());
         match self.ask(cx, &client, question, &addresses, asked).await {
             Err(Stop::Database(error)) => Err(error.into()),
+            Err(Stop::Interrupted) => Err(RunError::Interrupted),
             Err(Stop::Unknown(why)) => could_not_answer(cx, question, *why, session.log()).await,
             Ok(answer) => {
                 question.now = answer.at;
@@ -161,6 +162,7 @@ impl Collector for Ecosystems {
 enum Stop {
     Unknown(Box<Unknown>),
     Database(db::DbError),
+    Interrupted,
 }
 
 impl From<Box<Unknown>> for Stop {
@@ -224,7 +226,10 @@ impl Ecosystems {
         addresses: &[RepositoryUrl],
         asked: Option<Timestamp>,
     ) -> Result<Said, Stop> {
-        let _one_at_a_time = self.shared.asking.lock().await;
+        let one_at_a_time = tokio::select! {
+            guard = self.shared.asking.lock() => guard,
+            () = cx.cancelled().cancelled() => return Err(Stop::Interrupted),
+        };
         let on_shelf = self.shared.shelf.take(question.repository, question.now);
         if let Some(Kept { at, rows }) = on_shelf.filter(|kept| asked < Some(kept.at)) {
             let listed = Listed {
@@ -242,7 +247,7 @@ impl Ecosystems {
             let (at, shared) = (question.now, false);
             return Ok(Said { listed, at, shared });
         }
-        drop(_one_at_a_time);
+        drop(one_at_a_time);
         let mut all = Listed::default();
         for address in addresses {
             let listed = client.look_up(address).await?;

@@ -113,6 +113,10 @@ impl Collector for Names {
             .iter()
             .map(RepositoryUrl::key)
             .collect();
+        if own.is_empty() {
+            let why = "a repository without an address has no packages to call its own";
+            return Ok(cx.end(Outcome::Gone { why: why.into() }, ()));
+        }
         let Sorted {
             names,
             mut learned,
