@@ -9,6 +9,7 @@ mod change;
 mod declared;
 mod forge;
 mod generate;
+mod origin;
 mod publication;
 mod repository;
 mod token;
