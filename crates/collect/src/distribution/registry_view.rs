@@ -17,6 +17,7 @@ use store::{
     sources::{self, Asked, Extent},
 };
 
+use super::{depsdev, names};
 use crate::http::{Ask, Class, Reply, Unknown};
 
 /// What a person can set about these collectors.
@@ -187,7 +188,11 @@ fn finish(
     cx.finish(outcome, report, facts, |tx, (question, facts, missing)| {
         Box::pin(async move {
             let extent = missing.as_deref().map_or(Extent::Whole, Extent::Part);
-            observed::record_evidence(tx, &question.asked(), facts, extent).await?;
+            let recorded = observed::record_evidence(tx, &question.asked(), facts, extent).await?;
+            // "It is ours" was true because it was listed.
+            if question.source == depsdev::SOURCE && recorded.gone > 0 {
+                names::changed(tx, question.repository, question.now).await?;
+            }
             Ok(())
         })
     })

@@ -109,6 +109,24 @@ both! {
         assert_eq!(world.asked("deps.dev").len(), 1, "what was learned today is not asked again");
     }
 
+    async fn what_is_no_longer_listed_is_asked_for_at_once(db: TestDb) {
+        let world = World::new(&db, of_size(0)).await;
+        world.publish("npm", "one", LINK, 2);
+        world.publish("npm", "two", LINK, 2);
+        let id = world.add(LINK, depsdev).await;
+        world.run().await;
+        world.declares(id, &[("npm", "one"), ("npm", "two")]).await;
+        world.run().await;
+        world.remove("npm", "one");
+        world.asked("deps.dev");
+        world.run_now(depsdev(id, &LINK.parse().unwrap())).await;
+        assert_eq!(world.verdicts(id).await, [
+            verdict("one", Verdict::Absent, None),
+            verdict("two", Verdict::Ours, None),
+        ]);
+        assert_eq!(world.asked("deps.dev").len(), 3, "the project, the package that is left, the name");
+    }
+
     async fn a_former_name_is_ours_too(db: TestDb) {
         let world = World::new(&db, of_size(0)).await;
         world.publish("npm", "one", LINK, 1);

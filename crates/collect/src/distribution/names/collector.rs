@@ -1,6 +1,9 @@
 //! The run, from top to bottom.
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use db::{Timestamp, Tx};
 use engine::{Ending, Enqueue, Outcome, Requirement, Run, RunError};
@@ -65,7 +68,8 @@ pub fn unit(id: i64, url: &RepositoryUrl) -> Option<Enqueue> {
     Some(unit)
 }
 
-/// Makes the unit due, in the transaction in which a repository's manifests changed.
+/// Makes the unit due, in the transaction in which a repository's manifests changed, or in which
+/// deps.dev no longer listed one of its packages.
 pub async fn changed(tx: &mut Tx, repository: i64, now: Timestamp) -> Result<(), RunError> {
     repo_metadata::enqueue(tx, &[ask(repository).now()], now).await
 }
@@ -203,36 +207,44 @@ async fn sort(cx: &Run, repository: i64, now: Timestamp) -> Result<Sorted, RunEr
     let manifests = observed::manifests(cx.db(), repository, false, MOST_MANIFESTS).await?;
     let declared = wanted(manifests.iter().map(|kept| &kept.fact));
     let before = declared_names::of(cx.db(), repository).await?;
-    let listed: HashSet<(String, String)> =
-        observed::evidence(cx.db(), repository, false, MOST_MANIFESTS)
+    let listed: HashMap<(String, String), Listed> =
+        observed::evidence(cx.db(), repository, true, MOST_MANIFESTS)
             .await?
             .into_iter()
             .filter(|kept| kept.source == depsdev::SOURCE)
-            .filter(|kept| Timestamp::from(kept.last_seen) > now.minus(LISTED))
             .map(|kept| {
                 let name = comparable(&kept.fact.ecosystem, &kept.fact.package);
-                (kept.fact.ecosystem, name)
+                let listed = Listed {
+                    last_seen: kept.last_seen.into(),
+                    gone_at: kept.gone_at.map(Timestamp::from),
+                };
+                ((kept.fact.ecosystem, name), listed)
             })
             .collect();
 
     let names = declared.len();
-    let is = |known: &DeclaredName, name: &Wanted| {
-        known.ecosystem == name.ecosystem && known.name == name.name
-    };
+    let still: HashSet<(&str, &str)> = declared
+        .iter()
+        .map(|name| (name.ecosystem.as_str(), name.name.as_str()))
+        .collect();
     let forget = before
         .iter()
-        .filter(|known| !declared.iter().any(|name| is(known, name)))
+        .filter(|known| !still.contains(&(known.ecosystem.as_str(), known.name.as_str())))
         .map(|known| (known.ecosystem.clone(), known.name.clone()))
+        .collect();
+    let checked: HashMap<(String, String), Timestamp> = before
+        .into_iter()
+        .map(|known| ((known.ecosystem, known.name), known.checked_at))
         .collect();
     let (mut learned, mut ask) = (Vec::new(), Vec::new());
     for name in declared {
-        let key = (
-            name.ecosystem.clone(),
-            comparable(&name.ecosystem, &name.name),
-        );
-        let checked = before.iter().find(|known| is(known, &name));
-        let checked = checked.map(|known| known.checked_at);
-        if listed.contains(&key) {
+        let Wanted {
+            ecosystem,
+            name: spelt,
+        } = name.clone();
+        let listed = listed.get(&(ecosystem.clone(), comparable(&ecosystem, &spelt)));
+        let checked = checked.get(&(ecosystem, spelt)).copied();
+        if listed.is_some_and(|listed| listed.is_there(now)) {
             learned.push(DeclaredName {
                 ecosystem: name.ecosystem,
                 name: name.name,
@@ -240,7 +252,7 @@ async fn sort(cx: &Run, repository: i64, now: Timestamp) -> Result<Sorted, RunEr
                 linked_repository: None,
                 checked_at: now,
             });
-        } else if checked.is_none_or(|at| at <= now.minus(FRESH)) {
+        } else if is_due(checked, listed, now) {
             ask.push((checked, name));
         }
     }
@@ -251,6 +263,25 @@ async fn sort(cx: &Run, repository: i64, now: Timestamp) -> Result<Sorted, RunEr
         ask: ask.into_iter().map(|(_, name)| name).collect(),
         forget,
     })
+}
+
+/// How a package stands in what deps.dev lists for the project.
+struct Listed {
+    last_seen: Timestamp,
+    gone_at: Option<Timestamp>,
+}
+
+impl Listed {
+    /// It was there when deps.dev was last asked, and that is not long ago.
+    fn is_there(&self, now: Timestamp) -> bool {
+        self.gone_at.is_none() && self.last_seen > now.minus(LISTED)
+    }
+}
+
+/// Whether a name is to be asked for. One that deps.dev no longer lists is, however lately it was.
+fn is_due(checked: Option<Timestamp>, listed: Option<&Listed>, now: Timestamp) -> bool {
+    let gone = listed.and_then(|listed| listed.gone_at);
+    checked.is_none_or(|at| at <= now.minus(FRESH) || gone.is_some_and(|gone| gone > at))
 }
 
 /// Whose a package is that is there.
