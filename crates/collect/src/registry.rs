@@ -6,7 +6,9 @@ use facts::repository::RepositoryUrl;
 
 use crate::{
     collector::{Collector, Need, Registered, kind},
-    distribution::{self, manifests::Manifests},
+    distribution::{
+        self, depsdev::DepsDev, ecosystems::Ecosystems, manifests::Manifests, names::Names,
+    },
     drill::Drill,
     http::Http,
     organisation::Organisation,
@@ -18,6 +20,8 @@ use crate::{
 pub struct Outside {
     /// Everything that is asked over HTTP.
     pub http: Http,
+    /// What is set about asking where repositories are published.
+    pub distribution: distribution::Settings,
 }
 
 /// What a collector declares, before there is an outside to run it.
@@ -53,6 +57,24 @@ struct Entry {
 /// that starts a worker finds it.
 fn entries() -> Vec<Entry> {
     let mut all = vec![
+        entry::<DepsDev>(|outside| {
+            Registered::new(DepsDev::new(
+                outside.http.clone(),
+                outside.distribution.clone(),
+            ))
+        }),
+        entry::<Ecosystems>(|outside| {
+            Registered::new(Ecosystems::new(
+                outside.http.clone(),
+                outside.distribution.clone(),
+            ))
+        }),
+        entry::<Names>(|outside| {
+            Registered::new(Names::new(
+                outside.http.clone(),
+                outside.distribution.clone(),
+            ))
+        }),
         entry::<Manifests>(|_| Registered::new(Manifests)),
         entry::<Drill>(|_| Registered::new(Drill)),
         entry::<Organisation>(|outside| Registered::new(Organisation::new(outside.http.clone()))),
@@ -102,8 +124,13 @@ pub struct Scans {
 
 /// All of it.
 pub const SCANS: Scans = Scans {
-    kinds: &[Manifests::NAME],
-    units: |id, url| distribution::manifests::unit(id, url).into_iter().collect(),
+    kinds: &[
+        Manifests::NAME,
+        DepsDev::NAME,
+        Ecosystems::NAME,
+        Names::NAME,
+    ],
+    units: distribution::units,
 };
 
 impl Scans {

@@ -42,5 +42,11 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0006_forges.sql"),
             serves: 1,
         },
+        Migration {
+            number: 7,
+            name: "declared names",
+            sql: include_str!("../migrations/0007_declared_names.sql"),
+            serves: 1,
+        },
     ],
 };
