@@ -1,0 +1,312 @@
+//! Which package comes from which manifest.
+//!
+//! By name first; then by what the registry or the package's path says of its directory; then one
+//! manifest and one package of a family that are left over are taken for each other.
+
+use std::collections::HashMap;
+
+use super::{
+    Confidence, How, Likeness, NameCheck, Observed, Pairing, Verdict, compare,
+    declared::Declaration,
+    family,
+    names::{bucket, is_major},
+    package_url,
+    published::Package,
+};
+
+/// What was found to belong together.
+#[derive(Debug)]
+pub(super) struct Matched {
+    /// For each package, the declaration it comes from.
+    pub(super) of_package: Vec<Option<Match>>,
+    /// For each declaration, whether a package that is published has its name.
+    pub(super) published: Vec<bool>,
+    /// For each declaration, whether a package that was removed from its registry had its name.
+    pub(super) removed: Vec<bool>,
+    /// For each declaration, the package it is taken for under another name.
+    pub(super) renamed: Vec<Option<usize>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Match {
+    pub(super) declaration: usize,
+    pub(super) how: How,
+    confidence: Confidence,
+}
+
+/// Pairs every package with the declaration it comes from, where one can be found.
+pub(super) fn pair(packages: &[Package], declarations: &[Declaration]) -> Matched {
+    let mut matched = Matched {
+        of_package: vec![None; packages.len()],
+        published: vec![false; declarations.len()],
+        removed: vec![false; declarations.len()],
+        renamed: vec![None; declarations.len()],
+    };
+    by_name(packages, declarations, &mut matched);
+    by_directory(packages, declarations, &mut matched);
+    by_elimination(packages, declarations, &mut matched);
+    matched
+}
+
+fn by_name(packages: &[Package], declarations: &[Declaration], matched: &mut Matched) {
+    let index = Index::of(declarations);
+    for (place, package) in packages.iter().enumerate() {
+        let mut best: Option<(Rank, Match)> = None;
+        for (candidate, how, likeness) in index.candidates(package, declarations) {
+            let declaration = &declarations[candidate];
+            // Redistributors tell of their own recipes only.
+            let same_word = declaration.ecosystem == package.ecosystem;
+            let published = package.live || (package.redistributed && same_word);
+            matched.published[candidate] |= published;
+            matched.removed[candidate] |= package.removed;
+            let confidence = match likeness {
+                Likeness::Same if package.attested => Confidence::Sure,
+                Likeness::Same => Confidence::Likely,
+                _ => Confidence::Weak,
+            };
+            let rank = (
+                likeness == Likeness::Same,
+                declaration.ordinary,
+                !declaration.denied,
+                same_word,
+                // The shallowest come first in the list.
+                usize::MAX - candidate,
+            );
+            let found = Match {
+                declaration: candidate,
+                how,
+                confidence,
+            };
+            if best.is_none_or(|(before, _)| rank > before) {
+                best = Some((rank, found));
+            }
+        }
+        matched.of_package[place] = best.map(|(_, found)| found);
+    }
+}
+
+type Rank = (bool, bool, bool, bool, usize);
+
+/// Declarations by what a package might know them by.
+struct Index<'d> {
+    by_bucket: HashMap<(&'d str, String), Vec<(usize, bool)>>,
+    by_uuid: HashMap<&'d str, Vec<usize>>,
+    /// Families in which the repository is the name.
+    by_family: HashMap<&'d str, Vec<usize>>,
+}
+
+impl<'d> Index<'d> {
+    fn of(declarations: &'d [Declaration]) -> Self {
+        let mut index = Self {
+            by_bucket: HashMap::new(),
+            by_uuid: HashMap::new(),
+            by_family: HashMap::new(),
+        };
+        for (place, one) in declarations.iter().enumerate() {
+            let kin = family(&one.ecosystem);
+            let names = one.name.iter().map(|name| (name, false));
+            for (name, output) in names.chain(one.outputs.iter().map(|name| (name, true))) {
+                let key = (kin, bucket(&one.ecosystem, name));
+                index
+                    .by_bucket
+                    .entry(key)
+                    .or_default()
+                    .push((place, output));
+            }
+            if let Some(uuid) = &one.uuid {
+                index.by_uuid.entry(uuid).or_default().push(place);
+            }
+            if named_by_repository(kin) {
+                index.by_family.entry(kin).or_default().push(place);
+            }
+        }
+        index
+    }
+
+    fn candidates(
+        &self,
+        package: &Package,
+        declarations: &[Declaration],
+    ) -> Vec<(usize, How, Likeness)> {
+        let kin = family(&package.ecosystem);
+        if named_by_repository(kin) {
+            let all = self.by_family.get(kin).into_iter().flatten();
+            return all
+                .map(|place| (*place, How::Repository, Likeness::Same))
+                .collect();
+        }
+        let mut found = Vec::new();
+        let key = (kin, bucket(&package.ecosystem, &package.name));
+        for (place, output) in self.by_bucket.get(&key).into_iter().flatten() {
+            let declaration = &declarations[*place];
+            let likeness = |name: &String| {
+                compare(
+                    (&declaration.ecosystem, name),
+                    (&package.ecosystem, &package.name),
+                )
+            };
+            let (how, likeness) = if *output {
+                let outputs = declaration.outputs.iter().map(likeness);
+                (How::Output, outputs.max())
+            } else {
+                (How::Name, declaration.name.as_ref().map(likeness))
+            };
+            // Two packages may share a name; their identifiers then tell.
+            let strangers =
+                matches!((&declaration.uuid, &package.uuid), (Some(a), Some(b)) if a != b);
+            match likeness {
+                Some(likeness) if likeness > Likeness::Different && !strangers => {
+                    found.push((*place, how, likeness));
+                }
+                _ => {}
+            }
+        }
+        if let Some(uuid) = &package.uuid {
+            let same = self.by_uuid.get(uuid.as_str()).into_iter().flatten();
+            found.extend(same.map(|place| (*place, How::Uuid, Likeness::Same)));
+        }
+        found
+    }
+}
+
+fn named_by_repository(family: &str) -> bool {
+    matches!(family, "swiftpm" | "actions")
+}
+
+/// The directory that the registry names, or the rest of a module's path.
+fn by_directory(packages: &[Package], declarations: &[Declaration], matched: &mut Matched) {
+    let mut free: HashMap<(&str, &str), usize> = HashMap::new();
+    for (place, one) in declarations.iter().enumerate().rev() {
+        if one.counts() && !matched.published[place] {
+            for directory in [Some(&one.directory), one.claimed.as_ref()]
+                .into_iter()
+                .flatten()
+            {
+                free.insert((family(&one.ecosystem), directory), place);
+            }
+        }
+    }
+    for (place, package) in packages.iter().enumerate() {
+        if matched.of_package[place].is_some() || !package.live {
+            continue;
+        }
+        let kin = family(&package.ecosystem);
+        let named = package.directory.as_deref();
+        let found = named
+            .and_then(|directory| free.get(&(kin, directory)).copied())
+            .or_else(|| {
+                let below = below_repository(&package.name).filter(|_| kin == "go")?;
+                free.get(&(kin, below.as_str())).copied()
+            });
+        if let Some(declaration) = found {
+            matched.of_package[place] = Some(Match {
+                declaration,
+                how: How::Directory,
+                confidence: Confidence::Likely,
+            });
+            matched.renamed[declaration].get_or_insert(place);
+        }
+    }
+}
+
+/// `sub` of `github.com/owner/name/sub/v2`; none for the module at the top.
+fn below_repository(module: &str) -> Option<String> {
+    let parts: Vec<&str> = module
+        .split('/')
+        .skip(3)
+        .filter(|part| !is_major(part))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
+/// One and one that are left over in a family belong together, more likely than not.
+fn by_elimination(packages: &[Package], declarations: &[Declaration], matched: &mut Matched) {
+    let mut left: HashMap<&str, (Vec<usize>, Vec<usize>)> = HashMap::new();
+    for (place, package) in packages.iter().enumerate() {
+        if package.live && matched.of_package[place].is_none() {
+            left.entry(family(&package.ecosystem))
+                .or_default()
+                .0
+                .push(place);
+        }
+    }
+    for (place, one) in declarations.iter().enumerate() {
+        let taken = matched.published[place] || matched.renamed[place].is_some();
+        if one.counts() && !taken {
+            left.entry(family(&one.ecosystem))
+                .or_default()
+                .1
+                .push(place);
+        }
+    }
+    for (packages, declarations) in left.into_values() {
+        if let ([package], [declaration]) = (packages.as_slice(), declarations.as_slice()) {
+            matched.of_package[*package] = Some(Match {
+                declaration: *declaration,
+                how: How::Leftover,
+                confidence: Confidence::Weak,
+            });
+            matched.renamed[*declaration] = Some(*package);
+        }
+    }
+}
+
+/// The pairings as they are told, with those that only the registry's own check knows of.
+pub(super) fn table(
+    observed: &Observed<'_>,
+    packages: &[Package],
+    declarations: &[Declaration],
+    matched: &Matched,
+) -> Vec<Pairing> {
+    let ours: HashMap<(String, String), &NameCheck> = observed
+        .checks
+        .iter()
+        .filter(|check| check.verdict == Verdict::Ours)
+        .map(|check| (check_key(&check.ecosystem, &check.name), check))
+        .collect();
+    let mut table = Vec::new();
+    for (package, found) in packages.iter().zip(&matched.of_package) {
+        let Some(found) = found else { continue };
+        let declaration = &declarations[found.declaration];
+        let checked = found.how == How::Name
+            && found.confidence == Confidence::Likely
+            && ours.contains_key(&check_key(&package.ecosystem, &package.name));
+        let confidence = if checked {
+            Confidence::Sure
+        } else {
+            found.confidence
+        };
+        let uuid = package.uuid.as_deref().or(declaration.uuid.as_deref());
+        table.push(Pairing {
+            ecosystem: package.ecosystem.clone(),
+            package: package.name.clone(),
+            purl: package_url(&package.ecosystem, &package.name, uuid),
+            path: declaration.path.clone(),
+            directory: declaration.directory.clone(),
+            how: found.how,
+            confidence,
+        });
+    }
+    for (declaration, published) in declarations.iter().zip(&matched.published) {
+        let (Some(name), false) = (&declaration.name, *published) else {
+            continue;
+        };
+        if ours.contains_key(&check_key(&declaration.ecosystem, name)) {
+            table.push(Pairing {
+                ecosystem: declaration.ecosystem.clone(),
+                package: name.clone(),
+                purl: package_url(&declaration.ecosystem, name, declaration.uuid.as_deref()),
+                path: declaration.path.clone(),
+                directory: declaration.directory.clone(),
+                how: How::Registry,
+                confidence: Confidence::Likely,
+            });
+        }
+    }
+    table
+}
+
+/// What a check and a name are compared by.
+pub(super) fn check_key(ecosystem: &str, name: &str) -> (String, String) {
+    (ecosystem.to_owned(), super::comparable(ecosystem, name))
+}
