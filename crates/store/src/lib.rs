@@ -9,6 +9,7 @@
 //! | [`metadata`] | what forges say of repositories, and every change of it |
 //! | [`contributors`] | people and their addresses |
 //! | [`observed`] | evidence and manifests as sources report them, with their history |
+//! | [`distribution`] | what follows from them: pairings, gaps, events, figures |
 //! | [`drill`] | what drills write, to be counted |
 //! | [`http_cache`] | answers of upstreams with their validators, bounded |
 //! | [`sources`] | when each source was asked and how it answered |
@@ -22,6 +23,7 @@
 //! [`repositories::Renamed`]); an error is always the database's.
 
 pub mod contributors;
+pub mod distribution;
 pub mod drill;
 pub mod forge_hosts;
 pub mod group_sources;

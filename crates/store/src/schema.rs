@@ -42,5 +42,11 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0006_forges.sql"),
             serves: 1,
         },
+        Migration {
+            number: 9,
+            name: "distribution",
+            sql: include_str!("../migrations/0009_distribution.sql"),
+            serves: 1,
+        },
     ],
 };
