@@ -6,7 +6,7 @@ use facts::repository::RepositoryUrl;
 
 use crate::{
     collector::{Collector, Need, Registered, kind},
-    distribution::{self, manifests::Manifests},
+    distribution::{self, manifests::Manifests, pairing::Pairing},
     drill::Drill,
     http::Http,
     organisation::Organisation,
@@ -54,6 +54,7 @@ struct Entry {
 fn entries() -> Vec<Entry> {
     let mut all = vec![
         entry::<Manifests>(|_| Registered::new(Manifests)),
+        entry::<Pairing>(|_| Registered::new(Pairing::default())),
         entry::<Drill>(|_| Registered::new(Drill)),
         entry::<Organisation>(|outside| Registered::new(Organisation::new(outside.http.clone()))),
         entry::<RepoMetadata>(|outside| Registered::new(RepoMetadata::new(outside.http.clone()))),
@@ -102,7 +103,8 @@ pub struct Scans {
 
 /// All of it.
 pub const SCANS: Scans = Scans {
-    kinds: &[Manifests::NAME],
+    // What is derived begins with the first answer; it only has to be stopped.
+    kinds: &[Manifests::NAME, Pairing::NAME],
     units: |id, url| distribution::manifests::unit(id, url).into_iter().collect(),
 };
 

@@ -111,6 +111,7 @@ impl Case {
             evidence: &evidence,
             manifests: &manifests,
             sources: &self.sources,
+            names_are_asked: true,
             checks: &self.checks,
         })
     }
@@ -385,6 +386,13 @@ fn a_name_may_differ_or_belong_to_others() {
     );
     assert_eq!(conflict.gaps(), ["name-conflict cargo foo"]);
     assert_eq!(conflict.judge().gaps[0].linked.as_deref(), Some(other));
+
+    // A package that says nothing of its source may be ours.
+    let nobodys =
+        case()
+            .declared("Cargo.toml", "cargo", "foo")
+            .check("cargo", "foo", Verdict::Other, None);
+    assert_eq!(nobodys.gaps(), ["unknown cargo foo"]);
 
     // No list names it, but the registry knows it as ours.
     let ours =

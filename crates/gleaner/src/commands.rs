@@ -3,6 +3,7 @@
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod db;
+pub(crate) mod distribution;
 pub(crate) mod doctor;
 pub(crate) mod drill;
 pub(crate) mod group;

@@ -13,12 +13,10 @@ pub fn covers(source: &str, forge: &str, ecosystem: &str) -> bool {
     }
 }
 
-/// Whether the registry view can be asked for a name of this ecosystem: it has no conda, and of a
-/// Maven artifact it must know the group.
+/// Whether the registry view can be asked for a name of this ecosystem: of a Maven artifact it must
+/// know the group.
 pub(super) fn can_be_checked(ecosystem: &str, name: &str) -> bool {
-    DEPSDEV.contains(&family(ecosystem))
-        && ecosystem != "conda"
-        && (family(ecosystem) != "maven" || name.contains([':', '/']))
+    DEPSDEV.contains(&ecosystem) && (ecosystem != "maven" || name.contains(':'))
 }
 
 /// Whether absence from registries means nothing: the repository is itself the publication, or

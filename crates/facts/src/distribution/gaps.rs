@@ -112,9 +112,15 @@ impl Desk<'_> {
             // The registry has it and links it here, even if no list of ours names it.
             Some(Verdict::Ours) => return None,
             Some(Verdict::Other) => {
-                gap.grade = Grade::NameConflict;
                 gap.linked = check.and_then(|check| check.linked.clone());
-                gap.reason = Some("the name belongs to another repository".to_owned());
+                let reason = if gap.linked.is_some() {
+                    gap.grade = Grade::NameConflict;
+                    "the name belongs to another repository"
+                } else {
+                    // Every third package says nothing of its source: it may well be ours.
+                    "the registry has the name and does not say whose it is"
+                };
+                gap.reason = Some(reason.to_owned());
                 return Some(gap);
             }
             Some(Verdict::Absent) | None => {}
@@ -153,7 +159,12 @@ impl Desk<'_> {
 
     /// Why nothing can be said of a name that was found nowhere; none when all have answered.
     fn who_could_not_answer(&self, ecosystem: &str, name: &str, checked: bool) -> Option<String> {
-        let Observed { forge, sources, .. } = *self.observed;
+        let Observed {
+            forge,
+            sources,
+            names_are_asked,
+            ..
+        } = *self.observed;
         let relevant = || {
             sources
                 .iter()
@@ -171,14 +182,11 @@ impl Desk<'_> {
         if !silent.is_empty() {
             return Some(format!("no whole answer from {}", silent.join(", ")));
         }
-        let asks_names = sources.iter().any(|one| one.source == source::DEPSDEV);
-        if asks_names && !checked {
-            if can_be_checked(ecosystem, name) {
-                return Some("the registry has not been asked for the name".to_owned());
-            }
-            if family(ecosystem) == "maven" {
-                return Some("its group is not known".to_owned());
-            }
+        if names_are_asked && !checked && can_be_checked(ecosystem, name) {
+            return Some("the registry has not been asked for the name".to_owned());
+        }
+        if family(ecosystem) == "maven" && !name.contains([':', '/']) {
+            return Some("its group is not known".to_owned());
         }
         None
     }

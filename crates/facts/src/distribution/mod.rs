@@ -63,6 +63,9 @@ pub struct Observed<'o> {
     pub manifests: &'o [&'o ManifestFact],
     /// The sources that can be asked about it, and how they answered.
     pub sources: &'o [SourceAnswer],
+    /// Whether the registry is asked for declared names. A name that it was not asked for yet is
+    /// then unknown.
+    pub names_are_asked: bool,
     /// What the registry says of declared names.
     pub checks: &'o [NameCheck],
 }
@@ -98,7 +101,7 @@ words! {
         Absent = "absent",
         /// The repository's.
         Ours = "ours",
-        /// Somebody else's.
+        /// Somebody else's, or nobody says whose.
         Other = "other",
     }
 }

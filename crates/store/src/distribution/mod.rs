@@ -7,6 +7,7 @@
 mod events;
 mod gaps;
 mod pairings;
+mod recheck;
 mod report;
 mod stats;
 
@@ -16,6 +17,7 @@ use facts::distribution::{Gap, NameCheck, Pairing, Verdict};
 pub use events::{Event, EventFilter, EventPlace, events};
 pub use gaps::{GapFilter, KeptGap, ManifestWithoutRegistry, gap_history, gaps, orphan_candidates};
 pub use pairings::pairings;
+pub use recheck::to_recheck;
 pub use report::{Report, report};
 pub use stats::{EcosystemCount, GradeCount, Stats, stats};
 

@@ -17,6 +17,7 @@ use super::{Snapshot, read_manifests};
 use crate::{
     answer::Answer,
     collector::{Collector, Need, kind},
+    distribution::pairing,
     git::{Limits, Local},
 };
 
@@ -104,7 +105,7 @@ impl Collector for Manifests {
                 Ok(cx.finish(Outcome::Done, report, asked, |tx, asked| {
                     Box::pin(async move {
                         observed::record_manifests(tx, &asked.asked(), &[], Extent::Whole).await?;
-                        Ok(())
+                        pairing::wake(tx, asked.repository, asked.now).await
                     })
                 }))
             }
@@ -180,7 +181,7 @@ async fn found(asked: Question, snapshot: Snapshot, cx: &Run) -> Result<Ending, 
             observed::record_manifests(tx, &last.asked.asked(), &last.facts, extent).await?;
             let branch = last.branch.as_deref();
             repositories::set_default_branch(tx, last.asked.repository, branch).await?;
-            Ok(())
+            pairing::wake(tx, last.asked.repository, last.asked.now).await
         })
     }))
 }
