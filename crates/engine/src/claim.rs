@@ -117,6 +117,8 @@ pub(crate) struct Ask<'a> {
     pub most: usize,
     /// The kinds this process can run, with its version of each.
     pub kinds: &'a [(&'static str, i64)],
+    /// Only these units; none means all.
+    pub only: Option<&'a [UnitId]>,
     pub now: Timestamp,
 }
 
@@ -130,7 +132,7 @@ pub(crate) async fn claim(
         return Ok(Vec::new());
     }
     let (row, held) = holding.open(tx).await?;
-    let mut statement = Statement::built(text(tx.dialect(), ask.kinds.len()))
+    let mut statement = Statement::built(text(tx.dialect(), ask.kinds.len(), ask.only))
         .bind(ask.worker)
         .bind(ask.pool)
         .bind(ask.upstream)
@@ -193,7 +195,7 @@ pub(crate) async fn read_bodies(tx: &mut Tx, claimed: &mut [Claimed]) -> Result<
     Ok(())
 }
 
-pub(crate) fn text(dialect: Dialect, kinds: usize) -> String {
+pub(crate) fn text(dialect: Dialect, kinds: usize, only: Option<&[UnitId]>) -> String {
     // A worker never claims a kind it does not know or a unit that was stamped
     // by a newer version; both are rare enough to be passed over row by row.
     let known: Vec<String> = (0..kinds)
@@ -205,9 +207,10 @@ pub(crate) fn text(dialect: Dialect, kinds: usize) -> String {
     let oldest_due = format!(
         "SELECT id FROM unit
          WHERE shelf = 'ready' AND pool = $2 AND upstream = $3 AND rank = $4 AND due_at <= $5
-           AND ({})
+           AND ({}){}
          ORDER BY due_at, id LIMIT $6 {}",
         known.join(" OR "),
+        among(only),
         dialect.skip_locked()
     );
     let ids = match dialect {
@@ -234,6 +237,20 @@ pub(crate) fn text(dialect: Dialect, kinds: usize) -> String {
                     WHERE id = ${row} AND EXISTS (SELECT 1 FROM claimed) RETURNING id AS holding)
                  SELECT claimed.*, written.holding FROM claimed LEFT JOIN written ON TRUE"
             )
+        }
+    }
+}
+
+/// The condition that a worker for some units only adds. They are few, and the text of all other
+/// workers stays the same.
+pub(crate) fn among(only: Option<&[UnitId]>) -> String {
+    match only {
+        None => String::new(),
+        // No unit has this number.
+        Some([]) => " AND id IN (0)".to_owned(),
+        Some(some) => {
+            let some: Vec<String> = some.iter().map(ToString::to_string).collect();
+            format!(" AND id IN ({})", some.join(", "))
         }
     }
 }

@@ -100,6 +100,7 @@ impl Hand {
                 prober: None,
                 recorder: Arc::new(Recorder::new(Subprocesses::default())),
                 abandoned: std::sync::Mutex::default(),
+                only: None,
             },
             holding: tokio::sync::Mutex::default(),
             observer: Observer::default(),
@@ -246,7 +247,7 @@ impl Hand {
 /// worker, pool, upstream, rank, now, most, then name and version of each kind;
 /// on PostgreSQL then the lane's holding, by its row and its units.
 pub fn claim_text(dialect: db::Dialect, kinds: usize) -> String {
-    crate::claim::text(dialect, kinds)
+    crate::claim::text(dialect, kinds, None)
 }
 
 /// The duties, one call each.

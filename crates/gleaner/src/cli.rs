@@ -72,6 +72,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Worker(commands::worker::WorkerCommand),
     Distribution(commands::distribution::DistributionArgs),
+    Inspect(commands::inspect::InspectArgs),
     Manifest(commands::manifest::ManifestArgs),
     #[command(subcommand)]
     Drill(commands::drill::DrillCommand),

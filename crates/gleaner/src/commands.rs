@@ -9,6 +9,7 @@ pub(crate) mod drill;
 pub(crate) mod group;
 pub(crate) mod health;
 pub(crate) mod help;
+pub(crate) mod inspect;
 pub(crate) mod manifest;
 pub(crate) mod pool;
 pub(crate) mod repo;

@@ -9,7 +9,7 @@ mod stats;
 use clap::{Args, Subcommand};
 use facts::distribution::Grade;
 
-pub(super) use repository::{SourceView, source_views};
+pub(super) use repository::{SourceView, section, source_views};
 
 use crate::{
     error::{Exit, Result},

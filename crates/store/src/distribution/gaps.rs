@@ -138,9 +138,9 @@ pub async fn gaps(db: &Db, filter: &GapFilter, limit: usize) -> Result<Page<Kept
     Ok(Page { items, next })
 }
 
-/// What people call the repository `r`.
-pub(super) const REPO: &str =
-    "CASE WHEN r.owner = '' THEN r.name ELSE r.owner || '/' || r.name END";
+/// What people call the repository `r`: owner and name; for a local one, its path.
+pub(super) const REPO: &str = "CASE WHEN r.local THEN '/' ELSE '' END \
+     || CASE WHEN r.owner = '' THEN r.name ELSE r.owner || '/' || r.name END";
 
 /// Every state of one gap, the oldest first; the last one is the present.
 pub async fn gap_history(

@@ -39,6 +39,9 @@ pub struct Pairing {
 pub struct Subject {
     /// The repository's id.
     pub repository: i64,
+    /// Judge with what there is, whoever may still answer.
+    #[serde(default)]
+    pub at_once: bool,
 }
 
 /// What a run says of itself.
@@ -52,7 +55,19 @@ struct Report {
 
 /// The unit of a repository.
 pub fn unit(repository: i64) -> Enqueue {
-    let subject = Subject { repository };
+    about(repository, false)
+}
+
+/// The same, to be judged with what there is: somebody is waiting for it.
+pub fn at_once(repository: i64) -> Enqueue {
+    about(repository, true).now()
+}
+
+fn about(repository: i64, at_once: bool) -> Enqueue {
+    let subject = Subject {
+        repository,
+        at_once,
+    };
     Enqueue::new(&kind::<Pairing>(), repository.to_string())
         .payload(serde_json::to_value(subject).unwrap_or_default())
 }
@@ -111,7 +126,7 @@ impl Collector for Pairing {
             .filter(|source| !states.iter().any(|state| state.source == *source))
             .collect();
         let patience_ends = repository.added_at.plus(PATIENCE);
-        if !never_asked.is_empty() && now < patience_ends {
+        if !subject.at_once && !never_asked.is_empty() && now < patience_ends {
             let why = format!("waits for the first answer of {}", never_asked.join(", "));
             let at = patience_ends;
             return Ok(cx.end(Outcome::Retry { at, why }, ()));

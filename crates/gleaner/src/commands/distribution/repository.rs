@@ -26,18 +26,18 @@ const ROUND: &str = "distribution/";
 /// How a source stands with a repository, and when it is asked next.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::commands) struct SourceView {
-    source: String,
+    pub(in crate::commands) source: String,
     last_asked: Option<Timestamp>,
     last_answered: Option<Timestamp>,
     complete: Option<bool>,
-    error: Option<String>,
+    pub(in crate::commands) error: Option<String>,
     failures: Option<i64>,
     /// The unit that asks it, as kind:key.
     unit: Option<String>,
     state: Option<State>,
     strikes: Option<i64>,
     next_run: Option<Timestamp>,
-    why: Option<String>,
+    pub(in crate::commands) why: Option<String>,
 }
 
 impl Row for SourceView {
@@ -140,7 +140,11 @@ fn print(session: &Session, report: &Report, sources: &[SourceView]) -> Result<(
 }
 
 /// A table with its name above it, if there is anything in it.
-fn section<R: Row>(session: &Session, title: &str, rows: &[R]) -> Result<()> {
+pub(in crate::commands) fn section<R: Row>(
+    session: &Session,
+    title: &str,
+    rows: &[R],
+) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
