@@ -533,6 +533,39 @@ fn directories_identifiers_and_outputs_pair_too() {
 }
 
 #[test]
+fn names_that_resemble_each_other_are_told_from_the_rest() {
+    let mono = case()
+        .declared("core/Cargo.toml", "cargo", "meadow-core")
+        .declared("cli/Cargo.toml", "cargo", "meadow-cli")
+        .published("depsdev", "cargo", "meadow_core-ng")
+        .absent("cargo", "meadow-core")
+        .absent("cargo", "meadow-cli");
+    assert_eq!(
+        mono.gaps(),
+        ["orphan cargo meadow-cli", "name-differs cargo meadow-core"]
+    );
+    assert_eq!(
+        mono.pairs(),
+        ["cargo meadow_core-ng core/Cargo.toml resemblance weak"]
+    );
+    // When it may be either, nothing is called an orphan.
+    let either = case()
+        .declared("a/Cargo.toml", "cargo", "one")
+        .declared("b/Cargo.toml", "cargo", "two")
+        .published("depsdev", "cargo", "three")
+        .absent("cargo", "one")
+        .absent("cargo", "two");
+    assert_eq!(
+        either.gaps(),
+        [
+            "name-differs cargo one",
+            "undeclared cargo three",
+            "name-differs cargo two"
+        ]
+    );
+}
+
+#[test]
 fn words_are_stable() {
     let grades: Vec<&str> = Grade::ALL.iter().map(|grade| grade.as_str()).collect();
     assert_eq!(
@@ -666,7 +699,7 @@ proptest! {
         }
         // No name is told twice, and nothing that is paired by name is missing.
         for pair in &judged.pairings {
-            let published = !matches!(pair.how, How::Directory | How::Leftover);
+            let published = !matches!(pair.how, How::Directory | How::Leftover | How::Resemblance);
             let undeclared = judged.gaps.iter().any(|gap| gap.grade == Grade::Undeclared
                 && (&gap.ecosystem, &gap.name) == (&pair.ecosystem, &pair.package));
             prop_assert!(!(published && undeclared), "{pair:?}");

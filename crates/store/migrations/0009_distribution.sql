@@ -35,7 +35,7 @@ CREATE TABLE pairing (
     path {text} NOT NULL,
     -- of the manifest; empty at the top
     directory {text} NOT NULL,
-    -- name, uuid, output, registry, directory, repository or leftover
+    -- name, uuid, output, registry, directory, repository, resemblance or leftover
     how {text} NOT NULL,
     -- sure, likely or weak
     confidence {text} NOT NULL,

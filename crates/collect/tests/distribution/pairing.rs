@@ -211,7 +211,9 @@ both! {
         desk.rest_answers().await;
         assert_eq!(desk.gaps().await, ["unknown a"]);
         desk.says("depsdev", &[], Extent::Whole).await;
-        // The name itself has not been asked for.
+        // The name itself has not been asked for: that is waited for, and then told.
+        desk.hand.advance(Duration::from_hours(1));
+        desk.run().await;
         assert_eq!(desk.gaps().await, ["unknown a"]);
         desk.checks("a", "absent", None).await;
         assert_eq!(desk.gaps().await, ["orphan a"]);

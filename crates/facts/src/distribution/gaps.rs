@@ -17,7 +17,7 @@ pub(super) fn grade(
     packages: &[Package],
     declarations: &[Declaration],
     matched: &Matched,
-) -> Vec<Gap> {
+) -> (Vec<Gap>, usize) {
     let desk = Desk {
         checks: observed
             .checks
@@ -39,8 +39,13 @@ pub(super) fn grade(
             }
         }
     }
-    gaps.into_values().collect()
+    let gaps: Vec<Gap> = gaps.into_values().collect();
+    let unchecked = |gap: &&Gap| gap.reason.as_deref() == Some(UNCHECKED);
+    let unchecked = gaps.iter().filter(unchecked).count();
+    (gaps, unchecked)
 }
+
+const UNCHECKED: &str = "the registry has not been asked for the name";
 
 struct Desk<'d> {
     observed: &'d Observed<'d>,
@@ -183,7 +188,7 @@ impl Desk<'_> {
             return Some(format!("no whole answer from {}", silent.join(", ")));
         }
         if names_are_asked && !checked && can_be_checked(ecosystem, name) {
-            return Some("the registry has not been asked for the name".to_owned());
+            return Some(UNCHECKED.to_owned());
         }
         if family(ecosystem) == "maven" && !name.contains([':', '/']) {
             return Some("its group is not known".to_owned());

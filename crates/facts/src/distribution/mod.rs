@@ -140,6 +140,8 @@ words! {
         Directory = "directory",
         /// The package is named by its repository.
         Repository = "repository",
+        /// Of those left over, only these two have names of which one contains the other.
+        Resemblance = "resemblance",
         /// One manifest and one package of the family were left over.
         Leftover = "leftover",
     }
@@ -214,6 +216,8 @@ pub struct Judgement {
     pub pairings: Vec<Pairing>,
     /// By ecosystem and name.
     pub gaps: Vec<Gap>,
+    /// How many of them are unknown because the registry has not been asked for the name yet.
+    pub unchecked: usize,
 }
 
 /// Pairs packages with manifests and grades what is left.
@@ -221,9 +225,13 @@ pub fn judge(observed: &Observed<'_>) -> Judgement {
     let packages = published::packages(observed.evidence);
     let declarations = declared::declarations(observed.manifests);
     let matched = pairing::pair(&packages, &declarations);
-    let gaps = gaps::grade(observed, &packages, &declarations, &matched);
+    let (gaps, unchecked) = gaps::grade(observed, &packages, &declarations, &matched);
     let mut pairings = pairing::table(observed, &packages, &declarations, &matched);
     pairings.sort_by(|a, b| (&a.ecosystem, &a.package).cmp(&(&b.ecosystem, &b.package)));
     pairings.dedup_by(|a, b| (&a.ecosystem, &a.package) == (&b.ecosystem, &b.package));
-    Judgement { pairings, gaps }
+    Judgement {
+        pairings,
+        gaps,
+        unchecked,
+    }
 }

@@ -219,36 +219,91 @@ fn below_repository(module: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-/// One and one that are left over in a family belong together, more likely than not.
+/// What is left over in a family: first those whose names resemble each other and nobody else's,
+/// then one and one, which belong together more likely than not.
 fn by_elimination(packages: &[Package], declarations: &[Declaration], matched: &mut Matched) {
+    for how in [How::Resemblance, How::Leftover] {
+        for (left_packages, left_declarations) in left_over(packages, declarations, matched) {
+            let pairs = match how {
+                How::Resemblance => {
+                    resembling(&left_packages, packages, &left_declarations, declarations)
+                }
+                _ => match (left_packages.as_slice(), left_declarations.as_slice()) {
+                    ([package], [declaration]) => vec![(*package, *declaration)],
+                    _ => Vec::new(),
+                },
+            };
+            for (package, declaration) in pairs {
+                matched.of_package[package] = Some(Match {
+                    declaration,
+                    how,
+                    confidence: Confidence::Weak,
+                });
+                matched.renamed[declaration] = Some(package);
+            }
+        }
+    }
+}
+
+/// Packages and declarations of each family that nothing was found for.
+fn left_over(
+    packages: &[Package],
+    declarations: &[Declaration],
+    matched: &Matched,
+) -> Vec<(Vec<usize>, Vec<usize>)> {
     let mut left: HashMap<&str, (Vec<usize>, Vec<usize>)> = HashMap::new();
     for (place, package) in packages.iter().enumerate() {
         if package.live && matched.of_package[place].is_none() {
-            left.entry(family(&package.ecosystem))
-                .or_default()
-                .0
-                .push(place);
+            let kin = family(&package.ecosystem);
+            left.entry(kin).or_default().0.push(place);
         }
     }
     for (place, one) in declarations.iter().enumerate() {
         let taken = matched.published[place] || matched.renamed[place].is_some();
         if one.counts() && !taken {
-            left.entry(family(&one.ecosystem))
-                .or_default()
-                .1
-                .push(place);
+            let kin = family(&one.ecosystem);
+            left.entry(kin).or_default().1.push(place);
         }
     }
-    for (packages, declarations) in left.into_values() {
-        if let ([package], [declaration]) = (packages.as_slice(), declarations.as_slice()) {
-            matched.of_package[*package] = Some(Match {
-                declaration: *declaration,
-                how: How::Leftover,
-                confidence: Confidence::Weak,
+    left.into_values().collect()
+}
+
+/// More left over than this is not compared each with each.
+const MOST_COMPARED: usize = 200;
+
+/// Those of which one name contains the other, where that is true of no third.
+fn resembling(
+    left_packages: &[usize],
+    packages: &[Package],
+    left_declarations: &[usize],
+    declarations: &[Declaration],
+) -> Vec<(usize, usize)> {
+    if left_packages.len().max(left_declarations.len()) > MOST_COMPARED {
+        return Vec::new();
+    }
+    let mut pairs = Vec::new();
+    for package in left_packages {
+        let published = bucket(&packages[*package].ecosystem, &packages[*package].name);
+        for declaration in left_declarations {
+            let one = &declarations[*declaration];
+            let name = one.name.as_ref().map(|name| bucket(&one.ecosystem, name));
+            // Three letters are in many names.
+            let resembles = name.is_some_and(|name| {
+                name.len().min(published.len()) > 3
+                    && (published.contains(&name) || name.contains(&published))
             });
-            matched.renamed[*declaration] = Some(*package);
+            if resembles {
+                pairs.push((*package, *declaration));
+            }
         }
     }
+    let alone = |(package, declaration): &(usize, usize)| {
+        let same = pairs
+            .iter()
+            .filter(|(other, another)| other == package || another == declaration);
+        same.count() == 1
+    };
+    pairs.iter().copied().filter(alone).collect()
 }
 
 /// The pairings as they are told, with those that only the registry's own check knows of.

@@ -150,6 +150,11 @@ impl Collector for Pairing {
                 checks: &checks,
             })
         };
+        if !subject.at_once && judged.unchecked > 0 && now < patience_ends {
+            let why = format!("waits until {} names were asked for", judged.unchecked);
+            let at = patience_ends;
+            return Ok(cx.end(Outcome::Retry { at, why }, ()));
+        }
         write_down(repository.id, judged, &answers, now, cx).await
     }
 }
@@ -197,6 +202,7 @@ async fn write_down(
     let Judgement {
         mut pairings,
         mut gaps,
+        ..
     } = judged;
     let silent = answers.iter().filter(|answer| !answer.complete);
     let report = Report {
