@@ -76,9 +76,10 @@ both! {
             worker.run_until_idle(CancellationToken::new()).await.unwrap();
         };
         // Somebody else has a run that does not end: that is not waited for.
-        let other = Hand::new(&engine, &[ROUND], Duration::from_secs(30)).await.unwrap();
+        let other = Hand::start(&engine, &[ROUND], Duration::from_secs(30)).await.unwrap();
         engine.enqueue(vec![round("elsewhere")]).await.unwrap();
-        assert_eq!(other.claim(ROUND.pool, 1).await.unwrap().len(), 1);
+        let (held, _) = other.turn(ROUND.pool, Vec::new(), 1, false).await.unwrap();
+        assert_eq!(held.len(), 1);
         work(Vec::new()).await;
         assert_eq!(state(&engine, "first").await, State::Ready);
         work(ours).await;
