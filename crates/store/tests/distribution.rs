@@ -166,16 +166,16 @@ both! {
 
     async fn packages_appear_are_removed_and_reappear_by_source(db: TestDb) {
         let id = repository(&db, "https://github.com/o/r").await;
-        let foo = [("npm", "foo")];
-        say(&db, asked(id, "depsdev", 1), &foo).await;
-        say(&db, asked(id, "ecosystems", 2), &foo).await;
+        let one = [("npm", "foo")];
+        say(&db, asked(id, "depsdev", 1), &one).await;
+        say(&db, asked(id, "ecosystems", 2), &one).await;
         let mut tx = db.begin().await.unwrap();
         sources::could_not_answer(&mut tx, id, "ecosystems", "503", at(3)).await.unwrap();
         tx.commit().await.unwrap();
         say(&db, asked(id, "depsdev", 4), &[]).await;
-        say(&db, asked(id, "depsdev", 5), &foo).await;
+        say(&db, asked(id, "depsdev", 5), &one).await;
         say(&db, asked(id, "depsdev", 6), &[]).await;
-        say(&db, asked(id, "depsdev", 7), &foo).await;
+        say(&db, asked(id, "depsdev", 7), &one).await;
         say(&db, asked(id, "depsdev", 8), &[]).await;
         let (all, next) = events(&db, &EventFilter::default(), 100).await.unwrap();
         assert_eq!(next, None);

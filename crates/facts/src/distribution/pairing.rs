@@ -89,35 +89,31 @@ type Rank = (bool, bool, bool, bool, usize);
 
 /// Declarations by what a package might know them by.
 struct Index<'d> {
-    by_bucket: HashMap<(&'d str, String), Vec<(usize, bool)>>,
-    by_uuid: HashMap<&'d str, Vec<usize>>,
+    names: HashMap<(&'d str, String), Vec<(usize, bool)>>,
+    uuids: HashMap<&'d str, Vec<usize>>,
     /// Families in which the repository is the name.
-    by_family: HashMap<&'d str, Vec<usize>>,
+    families: HashMap<&'d str, Vec<usize>>,
 }
 
 impl<'d> Index<'d> {
     fn of(declarations: &'d [Declaration]) -> Self {
         let mut index = Self {
-            by_bucket: HashMap::new(),
-            by_uuid: HashMap::new(),
-            by_family: HashMap::new(),
+            names: HashMap::new(),
+            uuids: HashMap::new(),
+            families: HashMap::new(),
         };
         for (place, one) in declarations.iter().enumerate() {
             let kin = family(&one.ecosystem);
             let names = one.name.iter().map(|name| (name, false));
             for (name, output) in names.chain(one.outputs.iter().map(|name| (name, true))) {
                 let key = (kin, bucket(&one.ecosystem, name));
-                index
-                    .by_bucket
-                    .entry(key)
-                    .or_default()
-                    .push((place, output));
+                index.names.entry(key).or_default().push((place, output));
             }
             if let Some(uuid) = &one.uuid {
-                index.by_uuid.entry(uuid).or_default().push(place);
+                index.uuids.entry(uuid).or_default().push(place);
             }
             if named_by_repository(kin) {
-                index.by_family.entry(kin).or_default().push(place);
+                index.families.entry(kin).or_default().push(place);
             }
         }
         index
@@ -130,14 +126,14 @@ impl<'d> Index<'d> {
     ) -> Vec<(usize, How, Likeness)> {
         let kin = family(&package.ecosystem);
         if named_by_repository(kin) {
-            let all = self.by_family.get(kin).into_iter().flatten();
+            let all = self.families.get(kin).into_iter().flatten();
             return all
                 .map(|place| (*place, How::Repository, Likeness::Same))
                 .collect();
         }
         let mut found = Vec::new();
         let key = (kin, bucket(&package.ecosystem, &package.name));
-        for (place, output) in self.by_bucket.get(&key).into_iter().flatten() {
+        for (place, output) in self.names.get(&key).into_iter().flatten() {
             let declaration = &declarations[*place];
             let likeness = |name: &String| {
                 compare(
@@ -162,7 +158,7 @@ impl<'d> Index<'d> {
             }
         }
         if let Some(uuid) = &package.uuid {
-            let same = self.by_uuid.get(uuid.as_str()).into_iter().flatten();
+            let same = self.uuids.get(uuid.as_str()).into_iter().flatten();
             found.extend(same.map(|place| (*place, How::Uuid, Likeness::Same)));
         }
         found
