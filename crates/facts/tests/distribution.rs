@@ -387,6 +387,16 @@ fn a_name_may_differ_or_belong_to_others() {
     assert_eq!(conflict.gaps(), ["name-conflict cargo foo"]);
     assert_eq!(conflict.judge().gaps[0].linked.as_deref(), Some(other));
 
+    // What else is published from here is then nobody's other name.
+    let taken = case()
+        .declared("Cargo.toml", "cargo", "foo")
+        .check("cargo", "foo", Verdict::Other, Some(other))
+        .published("depsdev", "cargo", "foo-extras");
+    assert_eq!(
+        taken.gaps(),
+        ["name-conflict cargo foo", "undeclared cargo foo-extras"]
+    );
+
     // A package that says nothing of its source may be ours.
     let nobodys =
         case()

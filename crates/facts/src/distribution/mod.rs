@@ -224,7 +224,7 @@ pub struct Judgement {
 pub fn judge(observed: &Observed<'_>) -> Judgement {
     let packages = published::packages(observed.evidence);
     let declarations = declared::declarations(observed.manifests);
-    let matched = pairing::pair(&packages, &declarations);
+    let matched = pairing::pair(&packages, &declarations, observed.checks);
     let (gaps, unchecked) = gaps::grade(observed, &packages, &declarations, &matched);
     let mut pairings = pairing::table(observed, &packages, &declarations, &matched);
     pairings.sort_by(|a, b| (&a.ecosystem, &a.package).cmp(&(&b.ecosystem, &b.package)));

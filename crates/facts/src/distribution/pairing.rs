@@ -3,7 +3,7 @@
 //! By name first; then by what the registry or the package's path says of its directory; then one
 //! manifest and one package of a family that are left over are taken for each other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     Confidence, How, Likeness, NameCheck, Observed, Pairing, Verdict, compare,
@@ -35,7 +35,11 @@ pub(super) struct Match {
 }
 
 /// Pairs every package with the declaration it comes from, where one can be found.
-pub(super) fn pair(packages: &[Package], declarations: &[Declaration]) -> Matched {
+pub(super) fn pair(
+    packages: &[Package],
+    declarations: &[Declaration],
+    checks: &[NameCheck],
+) -> Matched {
     let mut matched = Matched {
         of_package: vec![None; packages.len()],
         published: vec![false; declarations.len()],
@@ -44,8 +48,24 @@ pub(super) fn pair(packages: &[Package], declarations: &[Declaration]) -> Matche
     };
     by_name(packages, declarations, &mut matched);
     by_directory(packages, declarations, &mut matched);
-    by_elimination(packages, declarations, &mut matched);
+    let spoken_for = spoken_for(declarations, checks);
+    by_elimination(packages, declarations, &spoken_for, &mut matched);
     matched
+}
+
+/// The declarations whose names the registry knows, as ours or as another's: what has become of
+/// them is told, and what is left over need not be they.
+fn spoken_for(declarations: &[Declaration], checks: &[NameCheck]) -> Vec<bool> {
+    let known: HashSet<(String, String)> = checks
+        .iter()
+        .filter(|check| check.verdict != Verdict::Absent)
+        .map(|check| check_key(&check.ecosystem, &check.name))
+        .collect();
+    let is_known = |one: &Declaration| {
+        let name = one.name.as_ref();
+        name.is_some_and(|name| known.contains(&check_key(&one.ecosystem, name)))
+    };
+    declarations.iter().map(is_known).collect()
 }
 
 fn by_name(packages: &[Package], declarations: &[Declaration], matched: &mut Matched) {
@@ -217,9 +237,16 @@ fn below_repository(module: &str) -> Option<String> {
 
 /// What is left over in a family: first those whose names resemble each other and nobody else's,
 /// then one and one, which belong together more likely than not.
-fn by_elimination(packages: &[Package], declarations: &[Declaration], matched: &mut Matched) {
+fn by_elimination(
+    packages: &[Package],
+    declarations: &[Declaration],
+    spoken_for: &[bool],
+    matched: &mut Matched,
+) {
     for how in [How::Resemblance, How::Leftover] {
-        for (left_packages, left_declarations) in left_over(packages, declarations, matched) {
+        for (left_packages, left_declarations) in
+            left_over(packages, declarations, spoken_for, matched)
+        {
             let pairs = match how {
                 How::Resemblance => {
                     resembling(&left_packages, packages, &left_declarations, declarations)
@@ -245,6 +272,7 @@ fn by_elimination(packages: &[Package], declarations: &[Declaration], matched: &
 fn left_over(
     packages: &[Package],
     declarations: &[Declaration],
+    spoken_for: &[bool],
     matched: &Matched,
 ) -> Vec<(Vec<usize>, Vec<usize>)> {
     let mut left: HashMap<&str, (Vec<usize>, Vec<usize>)> = HashMap::new();
@@ -255,7 +283,8 @@ fn left_over(
         }
     }
     for (place, one) in declarations.iter().enumerate() {
-        let taken = matched.published[place] || matched.renamed[place].is_some();
+        let taken =
+            matched.published[place] || matched.renamed[place].is_some() || spoken_for[place];
         if one.counts() && !taken {
             let kin = family(&one.ecosystem);
             left.entry(kin).or_default().1.push(place);
