@@ -6,7 +6,14 @@ use facts::repository::RepositoryUrl;
 
 use crate::{
     collector::{Collector, Need, Registered, kind},
-    distribution::{self, manifests::Manifests, pairing::Pairing},
+    distribution::{
+        self,
+        depsdev::DepsDev,
+        ecosystems::Ecosystems,
+        manifests::Manifests,
+        names::Names,
+        pairing::{Pairing, SwitchedOn},
+    },
     drill::Drill,
     http::Http,
     organisation::Organisation,
@@ -18,6 +25,8 @@ use crate::{
 pub struct Outside {
     /// Everything that is asked over HTTP.
     pub http: Http,
+    /// What is set about asking where repositories are published.
+    pub distribution: distribution::Settings,
 }
 
 /// What a collector declares, before there is an outside to run it.
@@ -53,8 +62,31 @@ struct Entry {
 /// that starts a worker finds it.
 fn entries() -> Vec<Entry> {
     let mut all = vec![
+        entry::<DepsDev>(|outside| {
+            Registered::new(DepsDev::new(
+                outside.http.clone(),
+                outside.distribution.clone(),
+            ))
+        }),
+        entry::<Ecosystems>(|outside| {
+            Registered::new(Ecosystems::new(
+                outside.http.clone(),
+                outside.distribution.clone(),
+            ))
+        }),
+        entry::<Names>(|outside| {
+            Registered::new(Names::new(
+                outside.http.clone(),
+                outside.distribution.clone(),
+            ))
+        }),
         entry::<Manifests>(|_| Registered::new(Manifests)),
-        entry::<Pairing>(|_| Registered::new(Pairing::default())),
+        entry::<Pairing>(|outside| {
+            Registered::new(Pairing::new(SwitchedOn {
+                cross_check: outside.distribution.cross_check,
+                ..SwitchedOn::default()
+            }))
+        }),
         entry::<Drill>(|_| Registered::new(Drill)),
         entry::<Organisation>(|outside| Registered::new(Organisation::new(outside.http.clone()))),
         entry::<RepoMetadata>(|outside| Registered::new(RepoMetadata::new(outside.http.clone()))),
@@ -103,9 +135,15 @@ pub struct Scans {
 
 /// All of it.
 pub const SCANS: Scans = Scans {
-    // What is derived begins with the first answer; it only has to be stopped.
-    kinds: &[Manifests::NAME, Pairing::NAME],
-    units: |id, url| distribution::manifests::unit(id, url).into_iter().collect(),
+    kinds: &[
+        Manifests::NAME,
+        DepsDev::NAME,
+        Ecosystems::NAME,
+        Names::NAME,
+        // What is derived begins with the first answer; it only has to be stopped.
+        Pairing::NAME,
+    ],
+    units: distribution::units,
 };
 
 impl Scans {

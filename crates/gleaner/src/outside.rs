@@ -30,7 +30,25 @@ pub(crate) fn with_environment(
     environment: &[(String, String)],
 ) -> Result<Outside> {
     let http = client(engine, &about(settings, environment)?)?;
-    Ok(Outside { http })
+    let distribution = distribution(settings);
+    Ok(Outside { http, distribution })
+}
+
+/// What is set about asking where repositories are published.
+fn distribution(settings: &Settings) -> collect::distribution::Settings {
+    let (set, usual) = (
+        &settings.distribution,
+        collect::distribution::Settings::default(),
+    );
+    let round = settings.rounds.get("distribution");
+    collect::distribution::Settings {
+        cross_check: set.cross_check,
+        polite_address: set.polite_address.clone(),
+        user_agent: set.user_agent.clone(),
+        cadence: round
+            .and_then(|round| round.cadence)
+            .unwrap_or(usual.cadence),
+    }
 }
 
 /// What the client is told about itself and about upstreams.

@@ -1,6 +1,9 @@
 //! Wiring: the collectors with the settings they run under, and the work that a repository brings.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use collect::{
     collector::{Need, Registered},
@@ -30,7 +33,11 @@ pub(crate) fn worker_in(
     only: &[String],
 ) -> Result<Worker> {
     let chosen = choose(registry::all(&outside), settings, only)?;
-    let pools: BTreeSet<&str> = chosen.iter().map(|one| one.kind.pool).collect();
+    // A pool that is not set has the slots of its round.
+    let pools: BTreeMap<&str, String> = chosen
+        .iter()
+        .map(|one| (one.kind.pool, section(one.kind.name)))
+        .collect();
     let mut worker = Worker::new(engine)
         .probe(Arc::new(outside.http))
         .release(env!("CARGO_PKG_VERSION"))
@@ -39,9 +46,12 @@ pub(crate) fn worker_in(
             keep_done: settings.work.keep_done,
             ..Timing::dead_after(settings.work.dead_after)
         });
-    for name in pools {
+    for (name, round) in pools {
         let slots = settings.pools.get(name);
-        let workers = slots.and_then(|slots| slots.workers).unwrap_or(4);
+        let round = settings.rounds.get(round.as_str());
+        let workers = slots.and_then(|slots| slots.workers);
+        let workers = workers.or_else(|| round.map(|round| round.workers));
+        let workers = workers.unwrap_or(4);
         let mut pool = Pool::new(name, workers as usize);
         pool.min_start_gap = slots.map_or(pool.min_start_gap, |slots| slots.min_start_gap);
         worker = worker.pool(pool);
@@ -56,6 +66,9 @@ pub(crate) fn worker_in(
             kind.max_run = round.max_run.unwrap_or(kind.max_run);
         }
         kind.immediate_partial_retry &= settings.work.immediate_partial_retry;
+        if section(kind.name) == "distribution" {
+            kind.immediate_partial_retry &= settings.distribution.immediate_partial_retry;
+        }
         worker = worker.boxed_kind(kind, handler);
     }
     Ok(worker)

@@ -14,6 +14,8 @@
 //! | `POST /__sim/change` | `{"forge", "at"?, "change": "rename", …}`, see [`Change`] |
 //! | `POST /__sim/tokens` | gives a [`Token`] out: `{"upstream", "name", "secret", "limit"?, …}` |
 //! | `DELETE /__sim/tokens` | revokes `?upstream=&name=` |
+//! | `POST /__sim/registry` | `{"change": "remove", "ecosystem", "package"}`, see [`Registration`] |
+//! | `GET /__sim/registry` | every publication, as it truly is |
 //! | `GET /__sim/world?forge=` | every repository of a forge, as it truly is |
 //!
 //! These requests are neither recorded nor struck by faults.
@@ -35,7 +37,7 @@ use crate::{
     faults::Rule,
     journal::{Counts, Request},
     server::Shared,
-    world::{Change, Repository, Token},
+    world::{Change, Publication, Registration, Repository, Token},
 };
 
 /// The first part of these paths. No upstream has such a name.
@@ -54,6 +56,7 @@ pub(crate) fn routes(shared: &Arc<Shared>) -> Router {
             get(rules).post(add_rules).delete(remove_rules),
         )
         .route("/__sim/change", post(change))
+        .route("/__sim/registry", get(published).post(register))
         .route("/__sim/tokens", post(give_token).delete(revoke_token))
         .route("/__sim/world", get(truth))
         .with_state(Arc::clone(shared))
@@ -185,6 +188,17 @@ async fn change(State(shared): World, Json(event): Json<Event>) -> Response {
         }
     }
     StatusCode::NO_CONTENT.into_response()
+}
+
+async fn published(State(shared): World) -> Json<Vec<Publication>> {
+    Json(shared.world.published(|all| all.all().cloned().collect()))
+}
+
+async fn register(State(shared): World, Json(change): Json<Registration>) -> Response {
+    match shared.world.register(&change) {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => refuse(&error.to_string()),
+    }
 }
 
 async fn give_token(State(shared): World, Json(token): Json<Token>) -> StatusCode {

@@ -44,7 +44,8 @@ pub use {
     trees::{SourceTree, source_trees},
     upstream::{Caller, Credential, Site, Upstream},
     world::{
-        Change, ChangeError, EPOCH, Forge, ForgeKind, ORGANISATION, Owner, OwnerKind, Presence,
-        Repository, Token, World, WorldSize,
+        Change, ChangeError, Declared, EPOCH, Fate, Forge, ForgeKind, ORGANISATION, Owner,
+        OwnerKind, Presence, Publication, Registration, Registries, Repository, Token, Version,
+        World, WorldSize, declared,
     },
 };

@@ -9,6 +9,7 @@
 //! | [`metadata`] | what forges say of repositories, and every change of it |
 //! | [`contributors`] | people and their addresses |
 //! | [`observed`] | evidence and manifests as sources report them, with their history |
+//! | [`declared_names`] | whose the names are that manifests declare |
 //! | [`distribution`] | what follows from them: pairings, gaps, events, figures |
 //! | [`drill`] | what drills write, to be counted |
 //! | [`http_cache`] | answers of upstreams with their validators, bounded |
@@ -23,6 +24,7 @@
 //! [`repositories::Renamed`]); an error is always the database's.
 
 pub mod contributors;
+pub mod declared_names;
 pub mod distribution;
 pub mod drill;
 pub mod forge_hosts;

@@ -43,6 +43,12 @@ pub const PART: Part = Part {
             serves: 1,
         },
         Migration {
+            number: 7,
+            name: "declared names",
+            sql: include_str!("../migrations/0007_declared_names.sql"),
+            serves: 1,
+        },
+        Migration {
             number: 9,
             name: "distribution",
             sql: include_str!("../migrations/0009_distribution.sql"),

@@ -90,6 +90,40 @@ pub async fn states(db: &Db, repository: i64) -> Result<Vec<SourceState>, DbErro
     rows.iter().map(read).collect()
 }
 
+/// The next repositories by id that a source was not asked about since `since`: ids and addresses.
+/// Those are left out that are archived, gone, on this machine, or were renamed, which takes more
+/// than an address to ask about. The look goes only so far ahead, whatever it finds.
+pub async fn not_asked_since(
+    db: &Db,
+    source: &str,
+    since: Timestamp,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<(i64, String)>, DbError> {
+    let rows = db
+        .fetch_all(sql!(
+            "SELECT r.id, r.url FROM repository r
+             WHERE r.id > $1 AND r.id <= $2 AND NOT r.local AND NOT r.archived
+               AND r.gone_at IS NULL
+               AND NOT EXISTS (SELECT 1 FROM repository_name n WHERE n.repository = r.id)
+               AND NOT EXISTS (SELECT 1 FROM source_state s
+                   WHERE s.repository = r.id AND s.source = $3 AND s.last_asked >= $4)
+             ORDER BY r.id LIMIT $5",
+            after,
+            after.saturating_add(AHEAD),
+            source,
+            since,
+            limit
+        ))
+        .await?;
+    rows.iter()
+        .map(|row| Ok((row.get("id")?, row.get("url")?)))
+        .collect()
+}
+
+/// How far [`not_asked_since`] looks: among many that were asked, the few others may be far away.
+const AHEAD: i64 = 1_000;
+
 /// Notes an answer.
 pub(crate) async fn answered(
     tx: &mut Tx,

@@ -83,6 +83,11 @@ impl Unknown {
         }
     }
 
+    /// Answers that came whole and cannot both be true: none of them is believed.
+    pub fn contradiction(message: String) -> Self {
+        Self::new(Class::Undecodable, message)
+    }
+
     pub(super) fn database(message: String, error: DbError) -> Self {
         Self {
             database: Some(error),

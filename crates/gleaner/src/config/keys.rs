@@ -195,7 +195,42 @@ pub(crate) static SECTIONS: &[Section] = &[
     },
 ];
 
-static DISTRIBUTION: [Key; 4] = round_keys("4", "180d", "30m");
+static DISTRIBUTION: [Key; 8] = {
+    let [enabled, workers, cadence, max_run] = round_keys("4", "180d", "30m");
+    [
+        enabled,
+        Key {
+            doc: "How many units of each source run at once in one process. `[pool.distribution-depsdev]` and the like set them one by one.",
+            ..workers
+        },
+        cadence,
+        max_run,
+        key(
+            "cross_check",
+            Kind::Switch,
+            "true",
+            "Ask ecosyste.ms about every repository. With false it is asked only where deps.dev knows of no package, which spares calls and misses what deps.dev does not look at.",
+        ),
+        key(
+            "immediate_partial_retry",
+            Kind::Switch,
+            "true",
+            "As under `[work]`, for this round alone.",
+        ),
+        unset(
+            "polite_address",
+            Kind::Mail,
+            "ops@example.org",
+            "Where ecosyste.ms can write to. It asks for that in every question, and gives those a larger limit that do. Without it none is sent.",
+        ),
+        unset(
+            "user_agent",
+            Kind::Line,
+            "gleaner of example.org (+https://example.org/gleaner)",
+            "Who asks deps.dev and ecosyste.ms, instead of the product, its version and GLEANER_CONTACT.",
+        ),
+    ]
+};
 static LICENSE: [Key; 4] = round_keys("2", "180d", "2h");
 static MAIL: [Key; 4] = round_keys("2", "30d", "6h");
 static GOINDEX: [Key; 4] = round_keys("4", "1d", "30m");

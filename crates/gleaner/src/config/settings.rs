@@ -12,6 +12,7 @@ pub(crate) struct Settings {
     pub(crate) work: Work,
     /// By the name of the section: `distribution`, `repo_metadata`…
     pub(crate) rounds: BTreeMap<&'static str, Round>,
+    pub(crate) distribution: Distribution,
     /// By the name of the upstream: `deps.dev`, `github.com`…
     pub(crate) upstreams: BTreeMap<String, Upstream>,
     pub(crate) pools: BTreeMap<String, Pool>,
@@ -56,6 +57,15 @@ pub(crate) struct Round {
     pub(crate) max_run: Option<Duration>,
 }
 
+/// `[distribution]`, beside what every round has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Distribution {
+    pub(crate) cross_check: bool,
+    pub(crate) immediate_partial_retry: bool,
+    pub(crate) polite_address: Option<String>,
+    pub(crate) user_agent: Option<String>,
+}
+
 /// `[upstream.NAME]`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Upstream {
@@ -93,10 +103,11 @@ impl Settings {
             };
             (name, pool)
         });
-        let (server, database, work) = (
+        let (server, database, work, distribution) = (
             Reader(config, "server", None),
             Reader(config, "database", None),
             Reader(config, "work", None),
+            Reader(config, "distribution", None),
         );
         Self {
             server: Server {
@@ -115,6 +126,12 @@ impl Settings {
                 dead_after: work.duration("dead_after"),
                 keep_done: work.duration("keep_done"),
                 immediate_partial_retry: work.switch("immediate_partial_retry"),
+            },
+            distribution: Distribution {
+                cross_check: distribution.switch("cross_check"),
+                immediate_partial_retry: distribution.switch("immediate_partial_retry"),
+                polite_address: distribution.text("polite_address"),
+                user_agent: distribution.text("user_agent"),
             },
             upstreams: upstreams.collect(),
             pools: pools.collect(),
@@ -214,7 +231,12 @@ impl Reader<'_> {
 
     fn text(&self, key: &str) -> Option<String> {
         match self.value(key) {
-            Some(Value::Database(text) | Value::BaseUrl(text)) => Some(text.clone()),
+            Some(
+                Value::Database(text)
+                | Value::BaseUrl(text)
+                | Value::Mail(text)
+                | Value::Line(text),
+            ) => Some(text.clone()),
             _ => None,
         }
     }

@@ -62,6 +62,7 @@ fn every_setting_reaches_the_program() {
                 "0.0.0.0:1",
                 "sqlite:x",
                 "http://h",
+                "a@b.example",
             ]
             .into_iter()
             .filter_map(|text| key.kind.parse(text).ok())
@@ -91,6 +92,8 @@ fn the_example_is_complete_and_says_what_holds() {
     let (mut full, defaults) = (full.settings(), defaults.settings());
     full.database.url = None;
     full.upstreams.clear();
+    full.distribution.polite_address = None;
+    full.distribution.user_agent = None;
     for round in full.rounds.values_mut() {
         (round.cadence, round.max_run) = (None, None);
     }

@@ -28,6 +28,10 @@ pub(crate) enum Kind {
     Database,
     BaseUrl,
     Paths,
+    /// An address to write to.
+    Mail,
+    /// What can stand in a header.
+    Line,
 }
 
 /// What a setting holds.
@@ -41,6 +45,8 @@ pub(crate) enum Value {
     Database(String),
     BaseUrl(String),
     Paths(Vec<String>),
+    Mail(String),
+    Line(String),
 }
 
 /// Why a value was not taken.
@@ -137,6 +143,8 @@ impl Kind {
             Self::BaseUrl if text.starts_with("http://") || text.starts_with("https://") => {
                 Ok(Value::BaseUrl(text.trim_end_matches('/').to_owned()))
             }
+            Self::Mail if is_mail(text) => Ok(Value::Mail(text.to_owned())),
+            Self::Line if is_line(text) => Ok(Value::Line(text.to_owned())),
             _ => Err(self.mismatch(text)),
         }
     }
@@ -184,6 +192,8 @@ impl Kind {
             Self::Database => "`sqlite:PATH` or `postgres://…`",
             Self::BaseUrl => "an address such as \"https://api.example.org\"",
             Self::Paths => "a list of paths",
+            Self::Mail => "an address such as \"ops@example.org\"",
+            Self::Line => "one line of plain ASCII",
         }
     }
 }
@@ -229,7 +239,9 @@ impl fmt::Display for Value {
             Self::Duration(duration) => write!(f, "\"{}\"", show_duration(*duration)),
             Self::Size(size) => write!(f, "\"{}\"", show_size(*size)),
             Self::Listen(address) => write!(f, "\"{address}\""),
-            Self::Database(text) | Self::BaseUrl(text) => write!(f, "{}", quoted(text)),
+            Self::Database(text) | Self::BaseUrl(text) | Self::Mail(text) | Self::Line(text) => {
+                write!(f, "{}", quoted(text))
+            }
             Self::Paths(paths) => {
                 let paths: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
                 write!(f, "[{}]", paths.join(", "))
@@ -246,7 +258,9 @@ impl Serialize for Value {
             Self::Duration(duration) => serializer.serialize_str(&show_duration(*duration)),
             Self::Size(size) => serializer.serialize_str(&show_size(*size)),
             Self::Listen(address) => serializer.collect_str(address),
-            Self::Database(text) | Self::BaseUrl(text) => serializer.serialize_str(text),
+            Self::Database(text) | Self::BaseUrl(text) | Self::Mail(text) | Self::Line(text) => {
+                serializer.serialize_str(text)
+            }
             Self::Paths(paths) => paths.serialize(serializer),
         }
     }
@@ -264,6 +278,20 @@ pub(crate) fn bare_or_quoted(name: &str) -> String {
 
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
+}
+
+/// Good enough to catch what is none; whether somebody reads it only they know.
+fn is_mail(text: &str) -> bool {
+    let parts = text.split_once('@');
+    let plain = |c: char| c.is_ascii_graphic() && !"@<>,;\"".contains(c);
+    parts.is_some_and(|(name, host)| {
+        !name.is_empty() && host.contains('.') && format!("{name}{host}").chars().all(plain)
+    })
+}
+
+fn is_line(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_graphic() || c == ' ';
+    !text.trim().is_empty() && text.len() <= 500 && text.chars().all(plain)
 }
 
 const DURATIONS: [(&str, u64); 6] = [

@@ -47,7 +47,9 @@ impl Fleet {
             let base = server.host_url(name).unwrap();
             format!("[upstream.\"{name}\"]\nbase_url = \"{base}\"\n")
         });
-        let text = upstreams.collect::<String>() + settings;
+        // The drills are about whoever asks forges what has become of repositories.
+        let others = "[distribution]\nenabled = false\n";
+        let text = upstreams.collect::<String>() + others + settings;
         std::fs::write(home.path().join("gleaner.toml"), text).unwrap();
         Self {
             server,

@@ -2,6 +2,8 @@
 
 mod answer;
 mod budget;
+mod depsdev;
+mod ecosystems;
 mod gitea;
 mod github;
 mod gitlab;
@@ -10,6 +12,8 @@ mod plain;
 use std::sync::Arc;
 
 pub use {
+    depsdev::DepsDev,
+    ecosystems::{Ecosystems, EcosystemsLimits},
     gitea::Gitea,
     github::{GitHub, GitHubLimits},
     gitlab::{GitLab, GitLabLimits},
@@ -27,6 +31,8 @@ pub fn all() -> Vec<Arc<dyn Upstream>> {
         Arc::new(GitLab::public()),
         Arc::new(GitLab::own("gitlab.example.org")),
         Arc::new(Gitea::new("codeberg.org")),
+        Arc::new(DepsDev::new()),
+        Arc::new(Ecosystems::new()),
         Arc::new(Plain::new("plain.example.org")),
     ]
 }

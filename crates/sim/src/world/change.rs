@@ -59,6 +59,9 @@ pub enum ChangeError {
     /// Something else is there.
     #[error("{0} is taken")]
     Taken(String),
+    /// No registry has or had such a package.
+    #[error("there is no publication {0}")]
+    NoPublication(String),
     /// The world has no such token.
     #[error("there is no token {0}")]
     NoToken(String),

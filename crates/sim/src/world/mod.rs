@@ -6,8 +6,11 @@
 //! the time it was scheduled for.
 
 mod change;
+mod declared;
 mod forge;
 mod generate;
+mod origin;
+mod publication;
 mod repository;
 mod token;
 
@@ -21,8 +24,10 @@ use jiff::Timestamp;
 pub(crate) use forge::Lookup;
 pub use {
     change::{Change, ChangeError},
+    declared::{Declared, declared},
     forge::{Forge, ForgeKind},
     generate::{EPOCH, ORGANISATION},
+    publication::{Fate, Publication, Registration, Registries, Version},
     repository::{Owner, OwnerKind, Presence, Repository},
     token::Token,
 };
@@ -50,6 +55,7 @@ pub struct World {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     forges: BTreeMap<String, Forge>,
+    registries: Registries,
     tokens: Vec<Token>,
     /// Ordered by time; equal times in the order they were given.
     scheduled: VecDeque<(Timestamp, String, Change)>,
@@ -63,7 +69,7 @@ impl World {
         clock: WorldClock,
         forges: impl IntoIterator<Item = (String, ForgeKind)>,
     ) -> Self {
-        let forges = forges
+        let forges: BTreeMap<String, Forge> = forges
             .into_iter()
             .map(|(host, kind)| {
                 let forge = generate::forge(seed, &host, kind, size);
@@ -74,6 +80,7 @@ impl World {
             clock,
             seed,
             state: Mutex::new(State {
+                registries: Registries::of(seed, &forges),
                 forges,
                 tokens: Vec::new(),
                 scheduled: VecDeque::new(),
@@ -111,6 +118,22 @@ impl World {
     /// Looks at a forge; `None` if the world has none of this name.
     pub fn look<T>(&self, forge: &str, look: impl FnOnce(&Forge) -> T) -> Option<T> {
         self.state().forges.get(forge).map(look)
+    }
+
+    /// Looks at all that is published.
+    pub fn published<T>(&self, look: impl FnOnce(&Registries) -> T) -> T {
+        look(&self.state().registries)
+    }
+
+    /// One publication by its name, whatever became of it.
+    pub fn publication(&self, ecosystem: &str, package: &str) -> Option<Publication> {
+        self.published(|all| all.get(ecosystem, package).cloned())
+    }
+
+    /// Lets something happen to a publication now.
+    pub fn register(&self, change: &Registration) -> Result<(), ChangeError> {
+        let now = self.clock.now();
+        self.state().registries.apply(change, now)
     }
 
     /// All repositories that ever were on a forge, by id.

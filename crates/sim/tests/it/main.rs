@@ -9,4 +9,5 @@ mod gitea;
 mod github;
 mod github_limits;
 mod gitlab;
+mod registries;
 mod world;

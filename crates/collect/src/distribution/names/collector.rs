@@ -1,0 +1,290 @@
+//! The run, from top to bottom.
+
+use std::{collections::HashSet, time::Duration};
+
+use db::{Timestamp, Tx};
+use engine::{Ending, Enqueue, Outcome, Requirement, Run, RunError};
+use facts::repository::RepositoryUrl;
+use serde::Serialize;
+use store::{
+    declared_names::{self, DeclaredName, Verdict},
+    observed, repositories,
+};
+
+use super::{Wanted, comparable, wanted};
+use crate::{
+    collector::{Collector, Need, kind},
+    distribution::{
+        Settings, Subject,
+        depsdev::{self, Client, UPSTREAM},
+        manifests, pairing,
+        registry_view::{CADENCE, Learned, addresses, each},
+    },
+    http::{Http, Reply, RequestLog, Unknown},
+    repo_metadata,
+};
+
+/// Asks deps.dev about names.
+#[derive(Clone, Debug)]
+pub struct Names {
+    http: Http,
+    settings: Settings,
+}
+
+/// What was learned so lately is not asked again: a run that comes back for the rest asks for that.
+const FRESH: Duration = Duration::from_hours(24);
+/// What deps.dev listed longer ago is asked about by name.
+const LISTED: Duration = Duration::from_hours(30 * 24);
+/// Names that one run asks for; the rest waits for the next.
+const MOST: usize = 1_000;
+/// Manifests of one repository are read up to here.
+const MOST_MANIFESTS: usize = 50_000;
+
+/// What a run says of itself.
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    names: usize,
+    absent: usize,
+    ours: usize,
+    other: usize,
+    /// Those that were known without asking.
+    known: usize,
+    requests: RequestLog,
+}
+
+/// The unit of a repository. It waits until its manifests were read and deps.dev was asked for its
+/// packages, well or not.
+pub fn unit(id: i64, url: &RepositoryUrl) -> Option<Enqueue> {
+    if url.is_local() {
+        return None;
+    }
+    let before = [manifests::unit(id, url), depsdev::unit(id, url)];
+    let unit = before.into_iter().flatten().fold(ask(id), |unit, first| {
+        unit.requires(Requirement::soft(first))
+    });
+    Some(unit)
+}
+
+/// Makes the unit due, in the transaction in which a repository's manifests changed.
+pub async fn changed(tx: &mut Tx, repository: i64, now: Timestamp) -> Result<(), RunError> {
+    repo_metadata::enqueue(tx, &[ask(repository).now()], now).await
+}
+
+fn ask(id: i64) -> Enqueue {
+    let subject = Subject { repository: id };
+    Enqueue::new(&kind::<Names>(), id.to_string())
+        .upstream(UPSTREAM)
+        .payload(serde_json::to_value(subject).unwrap_or_default())
+}
+
+impl Names {
+    /// Asks through this client.
+    pub fn new(http: Http, settings: Settings) -> Self {
+        Self { http, settings }
+    }
+}
+
+impl Collector for Names {
+    const NAME: &'static str = "distribution/names";
+    const SUMMARY: &'static str =
+        "asks deps.dev whether declared names are free, ours, or another repository's";
+    const VERSION: i64 = 1;
+    const CADENCE: Option<Duration> = Some(CADENCE);
+    const POOL: &'static str = "distribution-names";
+    const MAX_RUN: Duration = Duration::from_mins(30);
+    const NEEDS: &'static [Need] = &[Need::Network];
+
+    type Subject = Subject;
+    type Cursor = ();
+
+    async fn run(
+        &self,
+        subject: Subject,
+        _cursor: Option<()>,
+        cx: &Run,
+    ) -> Result<Ending, RunError> {
+        let Some(repository) = repositories::by_id(cx.db(), subject.repository).await? else {
+            let why = "the repository is no longer tracked".to_owned();
+            return Ok(cx.end(Outcome::Gone { why }, ()));
+        };
+        let now = cx.clock().now();
+        let own: Vec<String> = addresses(cx, &repository)
+            .await?
+            .iter()
+            .map(RepositoryUrl::key)
+            .collect();
+        if own.is_empty() {
+            let why = "a repository without an address has no packages to call its own";
+            return Ok(cx.end(Outcome::Gone { why: why.into() }, ()));
+        }
+        let Sorted {
+            names,
+            mut learned,
+            mut ask,
+            forget,
+        } = sort(cx, repository.id, now).await?;
+        let known = names - ask.len();
+        let too_many = ask.len().saturating_sub(MOST);
+        ask.truncate(MOST);
+
+        let session = self.http.for_run(cx);
+        let client = Client::new(session.clone(), self.settings.clone());
+        let (client, own) = (&client, own.as_slice());
+        let answers = each(ask, |name| async move { whose(client, &name, own).await }).await;
+        let (answers, missed) = match answers {
+            Ok(answers) => answers,
+            Err(why) => return why.end(cx, session.log()),
+        };
+        for (name, answer) in answers {
+            let (verdict, linked_repository) = match answer {
+                Learned::Found(Whose::Ours) => (Verdict::Ours, None),
+                Learned::Found(Whose::Other(linked)) => (Verdict::Other, linked),
+                Learned::Absent => (Verdict::Absent, None),
+                Learned::Nothing => continue,
+            };
+            learned.push(DeclaredName {
+                ecosystem: name.ecosystem,
+                name: name.name,
+                verdict,
+                linked_repository,
+                checked_at: now,
+            });
+        }
+
+        let count = |verdict| learned.iter().filter(|one| one.verdict == verdict).count();
+        let report = Report {
+            names,
+            absent: count(Verdict::Absent),
+            ours: count(Verdict::Ours),
+            other: count(Verdict::Other),
+            known,
+            requests: session.log(),
+        };
+        let outcome = match missed {
+            Some(missed) => Outcome::Partial {
+                why: format!(
+                    "{} names could not be asked about: {}",
+                    missed.count, missed.first
+                ),
+                retry_at: missed.first.retry_at,
+            },
+            None if too_many > 0 => Outcome::Partial {
+                why: format!("{too_many} names are left for the next run"),
+                retry_at: None,
+            },
+            None => Outcome::Done,
+        };
+        let facts = (repository.id, learned, forget, now);
+        Ok(
+            cx.finish(outcome, report, facts, |tx, (id, learned, forget, now)| {
+                Box::pin(async move {
+                    declared_names::record(tx, *id, learned).await?;
+                    declared_names::forget(tx, *id, forget).await?;
+                    pairing::wake(tx, *id, *now).await
+                })
+            }),
+        )
+    }
+}
+
+/// What is to be done about each declared name.
+struct Sorted {
+    /// How many there are.
+    names: usize,
+    /// Known without asking.
+    learned: Vec<DeclaredName>,
+    /// To be asked about: those that were never asked first, then the oldest.
+    ask: Vec<Wanted>,
+    /// No longer declared.
+    forget: Vec<(String, String)>,
+}
+
+async fn sort(cx: &Run, repository: i64, now: Timestamp) -> Result<Sorted, RunError> {
+    let manifests = observed::manifests(cx.db(), repository, false, MOST_MANIFESTS).await?;
+    let declared = wanted(manifests.iter().map(|kept| &kept.fact));
+    let before = declared_names::of(cx.db(), repository).await?;
+    let listed: HashSet<(String, String)> =
+        observed::evidence(cx.db(), repository, false, MOST_MANIFESTS)
+            .await?
+            .into_iter()
+            .filter(|kept| kept.source == depsdev::SOURCE)
+            .filter(|kept| Timestamp::from(kept.last_seen) > now.minus(LISTED))
+            .map(|kept| {
+                let name = comparable(&kept.fact.ecosystem, &kept.fact.package);
+                (kept.fact.ecosystem, name)
+            })
+            .collect();
+
+    let names = declared.len();
+    let is = |known: &DeclaredName, name: &Wanted| {
+        known.ecosystem == name.ecosystem && known.name == name.name
+    };
+    let forget = before
+        .iter()
+        .filter(|known| !declared.iter().any(|name| is(known, name)))
+        .map(|known| (known.ecosystem.clone(), known.name.clone()))
+        .collect();
+    let (mut learned, mut ask) = (Vec::new(), Vec::new());
+    for name in declared {
+        let key = (
+            name.ecosystem.clone(),
+            comparable(&name.ecosystem, &name.name),
+        );
+        let checked = before.iter().find(|known| is(known, &name));
+        let checked = checked.map(|known| known.checked_at);
+        if listed.contains(&key) {
+            learned.push(DeclaredName {
+                ecosystem: name.ecosystem,
+                name: name.name,
+                verdict: Verdict::Ours,
+                linked_repository: None,
+                checked_at: now,
+            });
+        } else if checked.is_none_or(|at| at <= now.minus(FRESH)) {
+            ask.push((checked, name));
+        }
+    }
+    ask.sort();
+    Ok(Sorted {
+        names,
+        learned,
+        ask: ask.into_iter().map(|(_, name)| name).collect(),
+        forget,
+    })
+}
+
+/// Whose a package is that is there.
+enum Whose {
+    Ours,
+    /// Where it says that it comes from, if it says so.
+    Other(Option<String>),
+}
+
+async fn whose(client: &Client, name: &Wanted, own: &[String]) -> Reply<Whose> {
+    let package = match client.package(&name.ecosystem, &name.name).await {
+        Reply::Found(package) => package,
+        Reply::Absent => return Reply::Absent,
+        Reply::Unknown(why) => return Reply::Unknown(why),
+    };
+    let Some(version) = package.version else {
+        return Reply::Found(Whose::Other(None));
+    };
+    match client.version(&name.ecosystem, &name.name, &version).await {
+        Reply::Found(detail) => {
+            let sources = detail.sources();
+            let ours = sources.iter().any(|source| own.contains(&source.key()));
+            Reply::Found(if ours {
+                Whose::Ours
+            } else {
+                Whose::Other(sources.first().map(RepositoryUrl::url))
+            })
+        }
+        Reply::Absent => {
+            let (ecosystem, name) = (&name.ecosystem, &name.name);
+            let message =
+                format!("deps.dev lists version {version} of {ecosystem}/{name} and has it not");
+            Reply::Unknown(Box::new(Unknown::contradiction(message)))
+        }
+        Reply::Unknown(why) => Reply::Unknown(why),
+    }
+}
