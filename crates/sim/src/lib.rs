@@ -44,7 +44,7 @@ pub use {
     trees::{SourceTree, source_trees},
     upstream::{Caller, Credential, Site, Upstream},
     world::{
-        Change, ChangeError, EPOCH, Forge, ForgeKind, ORGANISATION, Owner, OwnerKind, Presence,
-        Repository, Token, World, WorldSize,
+        Change, ChangeError, Declared, EPOCH, Forge, ForgeKind, ORGANISATION, Owner, OwnerKind,
+        Presence, Repository, Token, World, WorldSize, declared,
     },
 };

@@ -56,6 +56,7 @@ pub(super) fn newborn(id: u64, owner: String, name: String, now: Timestamp) -> R
         id,
         owner,
         description: format!("{name}, just planted"),
+        first_name: name.clone(),
         name,
         language: Some("Rust"),
         default_branch: "main".to_owned(),
@@ -146,6 +147,7 @@ fn grown(dice: &mut Dice, first_id: u64, owner: String, index: usize) -> Reposit
         id,
         owner,
         description: format!("A {} of the meadow", dice.pick(&SECOND)),
+        first_name: name.clone(),
         name,
         language: (!empty).then(|| dice.pick(&LANGUAGES)),
         default_branch: ["main", "main", "main", "master", "trunk"][dice.below(5) as usize]

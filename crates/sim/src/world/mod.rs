@@ -6,6 +6,7 @@
 //! the time it was scheduled for.
 
 mod change;
+mod declared;
 mod forge;
 mod generate;
 mod repository;
@@ -21,6 +22,7 @@ use jiff::Timestamp;
 pub(crate) use forge::Lookup;
 pub use {
     change::{Change, ChangeError},
+    declared::{Declared, declared},
     forge::{Forge, ForgeKind},
     generate::{EPOCH, ORGANISATION},
     repository::{Owner, OwnerKind, Presence, Repository},

@@ -12,6 +12,8 @@ pub struct Repository {
     pub owner: String,
     /// The last part of the path.
     pub name: String,
+    /// The name it was made under, which its files go on to use.
+    pub first_name: String,
     /// One line.
     pub description: String,
     /// The main language, if there is any code.
