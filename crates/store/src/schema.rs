@@ -42,5 +42,11 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0006_forges.sql"),
             serves: 1,
         },
+        Migration {
+            number: 8,
+            name: "blobs",
+            sql: include_str!("../migrations/0008_blobs.sql"),
+            serves: 1,
+        },
     ],
 };
