@@ -44,7 +44,8 @@ pub use {
     trees::{SourceTree, source_trees},
     upstream::{Caller, Credential, Site, Upstream},
     world::{
-        Change, ChangeError, Declared, EPOCH, Forge, ForgeKind, ORGANISATION, Owner, OwnerKind,
-        Presence, Repository, Token, World, WorldSize, declared,
+        Change, ChangeError, Declared, EPOCH, File, Forge, ForgeKind, ORGANISATION, Owner,
+        OwnerKind, Packaged, Presence, Release, Repository, Token, World, WorldSize, declared,
+        files, packages, releases,
     },
 };
