@@ -116,10 +116,10 @@ fn list(
     let total = found.len();
     let answer = tagged(headers, &Value::Array(page.cut(found)));
     let group = match owner.kind {
-        OwnerKind::Organisation => "organizations",
-        OwnerKind::User => "user",
+        OwnerKind::Organisation => "orgs",
+        OwnerKind::User => "users",
     };
-    let url = format!("{}/{group}/{}/packages", desk.site.base_url, owner.id);
+    let url = format!("{}/{group}/{}/packages", desk.site.base_url, owner.path);
     match page.links(&url, query, total, true) {
         Some(links) => with(answer, header::LINK, &links),
         None => answer,
