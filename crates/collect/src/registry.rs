@@ -6,7 +6,7 @@ use facts::repository::RepositoryUrl;
 
 use crate::{
     collector::{Collector, Need, Registered, kind},
-    distribution::{self, manifests::Manifests},
+    distribution::{self, manifests::Manifests, packages::Packages, releases::Releases},
     drill::Drill,
     http::Http,
     organisation::Organisation,
@@ -53,7 +53,9 @@ struct Entry {
 /// that starts a worker finds it.
 fn entries() -> Vec<Entry> {
     let mut all = vec![
-        entry::<Manifests>(|_| Registered::new(Manifests)),
+        entry::<Manifests>(|outside| Registered::new(Manifests::new(outside.http.clone()))),
+        entry::<Packages>(|outside| Registered::new(Packages::new(outside.http.clone()))),
+        entry::<Releases>(|outside| Registered::new(Releases::new(outside.http.clone()))),
         entry::<Drill>(|_| Registered::new(Drill)),
         entry::<Organisation>(|outside| Registered::new(Organisation::new(outside.http.clone()))),
         entry::<RepoMetadata>(|outside| Registered::new(RepoMetadata::new(outside.http.clone()))),
@@ -102,8 +104,8 @@ pub struct Scans {
 
 /// All of it.
 pub const SCANS: Scans = Scans {
-    kinds: &[Manifests::NAME],
-    units: |id, url| distribution::manifests::unit(id, url).into_iter().collect(),
+    kinds: &[Manifests::NAME, Releases::NAME, Packages::NAME],
+    units: distribution::units,
 };
 
 impl Scans {

@@ -97,6 +97,11 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         which.owner.clone()
     }
 
+    /// Whether packages, even public ones, are listed only for those who show a token.
+    fn packages_need_token(&self) -> bool {
+        false
+    }
+
     /// What an owner has in the registry of the forge, of all types.
     fn owner_packages<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Asked<OwnerPackages>>;
 

@@ -249,6 +249,10 @@ impl Forge for GitHub {
         Box::pin(self.last_releases(which))
     }
 
+    fn packages_need_token(&self) -> bool {
+        true
+    }
+
     fn owner_packages<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Asked<OwnerPackages>> {
         Box::pin(self.packages_of(owner))
     }
