@@ -1,5 +1,7 @@
 //! What lies in a repository on a forge: its tree, and contents by their id.
 
+use std::collections::HashSet;
+
 use facts::git_object::blob_id;
 use sha2::{Digest as _, Sha256};
 
@@ -47,6 +49,42 @@ pub struct Tree {
     pub files: Vec<Entry>,
     /// Part of it could not be listed, and why.
     pub cut: Option<String>,
+}
+
+/// Whether a listing that was asked for as a whole is one: git knows no empty directories, so each
+/// that is named must have something in it. An answer that only lists the top (a redirect that
+/// lost its question, a server that does not know the word) must not look like a removal.
+#[derive(Debug, Default)]
+pub(super) struct Wholeness {
+    named: HashSet<String>,
+    filled: HashSet<String>,
+}
+
+/// The id of a directory without anything, which can be made by hand.
+const EMPTY_DIRECTORY: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+impl Wholeness {
+    /// One line of the listing.
+    pub(super) fn see(&mut self, path: &str, id: &str, is_directory: bool) {
+        if is_directory && id != EMPTY_DIRECTORY {
+            self.named.insert(path.to_owned());
+        }
+        if let Some((above, _)) = path.rsplit_once('/')
+            && !self.filled.contains(above)
+        {
+            self.filled.insert(above.to_owned());
+        }
+    }
+
+    /// Says so if it is none.
+    pub(super) fn check(&self) -> Asked<()> {
+        match self.named.difference(&self.filled).next() {
+            None => Ok(()),
+            Some(path) => Err(NoAnswer::Nonsense(format!(
+                "the tree is not listed as a whole: nothing is said about `{path:.100}`"
+            ))),
+        }
+    }
 }
 
 /// A file whose contents are wanted.
@@ -105,5 +143,35 @@ pub(super) async fn why_nothing<T>(
         Seen::Here(_) => Err(NoAnswer::Nonsense(format!(
             "the repository is there, but {what} cannot be found"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_of_the_top_alone_is_not_whole() {
+        let mut listing = Wholeness::default();
+        listing.see("src", "1", true);
+        listing.see("empty", EMPTY_DIRECTORY, true);
+        listing.see("a.txt", "2", false);
+        assert!(listing.check().is_err());
+        listing.see("src/deep/b.txt", "3", false);
+        assert!(listing.check().is_err(), "only `src/deep` has something");
+        listing.see("src/deep", "4", true);
+        assert!(listing.check().is_ok());
+    }
+
+    #[test]
+    fn contents_are_known_by_their_id() {
+        let id = blob_id(b"hello\n");
+        assert!(has_id(b"hello\n", &id.to_uppercase()));
+        assert!(!has_id(b"hello", &id) && !has_id(b"", "") && !has_id(b"x", "nonsense"));
+        // `git hash-object` in a repository of the newer format.
+        let newer = "2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4";
+        assert!(has_id(b"hello\n", newer));
+        assert!(decoded("aGVs\nbG8K\n", &id).is_ok());
+        assert!(decoded("aGVsbG8=", &id).is_err() && decoded("?", &id).is_err());
     }
 }

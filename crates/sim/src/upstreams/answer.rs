@@ -124,6 +124,9 @@ impl Page {
 
 /// The address with its query.
 pub(super) fn address(url: &str, query: &Parameters) -> String {
+    if query.is_empty() {
+        return url.to_owned();
+    }
     let encoded: String = url::form_urlencoded::Serializer::new(String::new())
         .extend_pairs(query)
         .finish();

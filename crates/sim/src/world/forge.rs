@@ -1,10 +1,13 @@
 //! One forge's repositories and owners, with the names they had before.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use jiff::Timestamp;
 
-use super::{ChangeError, File, Owner, OwnerKind, Presence, Repository, files};
+use super::{ChangeError, File, Owner, OwnerKind, Presence, Repository, Tree, files};
 
 /// Which software a forge runs, as far as the world must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +30,7 @@ pub struct Forge {
     /// Former lower-case paths; one that is taken again no longer leads on.
     moved: HashMap<String, u64>,
     /// Files that somebody put there, in place of those that follow from the repository.
-    planted: HashMap<u64, Vec<File>>,
+    planted: HashMap<u64, Arc<Tree>>,
     next_id: u64,
 }
 
@@ -92,10 +95,10 @@ impl Forge {
     }
 
     /// The files of a repository.
-    pub fn files(&self, repository: &Repository) -> Vec<File> {
+    pub(crate) fn tree(&self, repository: &Repository) -> Arc<Tree> {
         match self.planted.get(&repository.id) {
-            Some(planted) if !repository.empty => planted.clone(),
-            _ => files(repository),
+            Some(planted) if !repository.empty => Arc::clone(planted),
+            _ => Arc::new(Tree::of(files(repository))),
         }
     }
 
@@ -109,7 +112,7 @@ impl Forge {
             .find(named)
             .ok_or_else(|| ChangeError::NoRepository(named.to_owned()))?;
         planted.sort_by(|a, b| a.path.cmp(&b.path));
-        self.planted.insert(id, planted);
+        self.planted.insert(id, Arc::new(Tree::of(planted)));
         self.edit(id, |found| {
             (found.pushed_at, found.updated_at, found.empty) = (now, now, false);
         });

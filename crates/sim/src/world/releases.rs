@@ -69,7 +69,8 @@ fn assets(ecosystem: &str, package: &str, version: &str) -> Vec<String> {
         "rubygems" => vec![format!("{package}-{version}.gem")],
         "nuget" => vec![format!("{package}.{version}.nupkg")],
         _ => vec![
-            format!("{package}_{version}_amd64.deb"),
+            // Debian's names have no underscores: they part name and version.
+            format!("{}_{version}_amd64.deb", package.replace('_', "-")),
             format!("{package}-linux-amd64.tgz"),
         ],
     }

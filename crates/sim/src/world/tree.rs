@@ -17,18 +17,26 @@ pub(crate) struct Entry {
 }
 
 /// The files of a repository, with the directories they make.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
-    files: Vec<File>,
+    /// By path, each with the id of its contents.
+    files: Vec<(File, String)>,
     /// The ids of directories; the top is the empty path.
     directories: BTreeMap<String, String>,
 }
 
 impl Tree {
     pub(crate) fn of(files: Vec<File>) -> Self {
+        let files: Vec<(File, String)> = files
+            .into_iter()
+            .map(|file| {
+                let id = file.id();
+                (file, id)
+            })
+            .collect();
         let mut texts: BTreeMap<String, String> = BTreeMap::from([(String::new(), String::new())]);
-        for file in &files {
-            let line = format!("{} {}\n", file.id(), file.path);
+        for (file, id) in &files {
+            let line = format!("{id} {}\n", file.path);
             for directory in ancestors(&file.path) {
                 texts
                     .entry(directory.to_owned())
@@ -50,7 +58,7 @@ impl Tree {
 
     /// The contents with this id.
     pub(crate) fn blob(&self, id: &str) -> Option<&[u8]> {
-        let found = self.files.iter().find(|file| file.id() == id)?;
+        let (found, _) = self.files.iter().find(|(_, of_file)| of_file == id)?;
         Some(&found.contents)
     }
 
@@ -67,10 +75,10 @@ impl Tree {
             "" => Some(path.to_owned()),
             _ => Some(path.strip_prefix(directory)?.strip_prefix('/')?.to_owned()),
         };
-        let files = self.files.iter().filter_map(|file| {
+        let files = self.files.iter().filter_map(|(file, id)| {
             Some(Entry {
                 path: below(&file.path)?,
-                id: file.id(),
+                id: id.clone(),
                 size: Some(file.contents.len()),
             })
         });

@@ -10,7 +10,7 @@ use super::Gitea;
 use crate::{
     forge::{
         Asked, Looked, NoAnswer, Tree, Wanted, Which,
-        content::{MOST_PAGES, decoded, why_nothing},
+        content::{MOST_PAGES, Wholeness, decoded, why_nothing},
         text,
     },
     git::{Blob, Entry, EntryKind},
@@ -46,6 +46,7 @@ impl Gitea {
         wanted: &(dyn Fn(&Entry) -> bool + Sync),
     ) -> Asked<Looked<Tree>> {
         let mut tree = Tree::default();
+        let mut whole = Wholeness::default();
         for page in 1..=MOST_PAGES {
             let ask = self
                 .ask(&format!("{}/git/trees/HEAD", place(which)))
@@ -71,9 +72,13 @@ impl Gitea {
             tree.id = id;
             let items = listing.tree.unwrap_or_default();
             let none = items.is_empty();
+            for item in &items {
+                whole.see(&item.path, &item.sha, item.kind == "tree");
+            }
             let entries = items.into_iter().filter_map(entry);
             tree.files.extend(entries.filter(|entry| wanted(entry)));
             if !listing.truncated {
+                whole.check()?;
                 return Ok(Looked::Here(tree));
             }
             if none {

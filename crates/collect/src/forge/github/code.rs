@@ -13,7 +13,7 @@ use super::{GitHub, blocked, place};
 use crate::{
     forge::{
         Asked, Looked, NoAnswer, Tree, Wanted, Which,
-        content::{MOST_LISTINGS, decoded, why_nothing},
+        content::{MOST_LISTINGS, Wholeness, decoded, why_nothing},
         text,
     },
     git::{Blob, Entry, EntryKind},
@@ -153,7 +153,18 @@ impl GitHub {
             ask = ask.query("recursive", 1);
         }
         match self.session.ask_json::<Listing>(&ask).await {
-            Reply::Found(found) => Ok(Looked::Here(found.value)),
+            Reply::Found(found) => {
+                let listing = found.value;
+                if recursive && !listing.truncated {
+                    let mut whole = Wholeness::default();
+                    for item in &listing.tree {
+                        let id = item.sha.as_deref().unwrap_or_default();
+                        whole.see(&item.path, id, item.kind == "tree");
+                    }
+                    whole.check()?;
+                }
+                Ok(Looked::Here(listing))
+            }
             Reply::Absent => Ok(Looked::Missing),
             Reply::Unknown(why) if why.status == Some(409) => Ok(Looked::Empty),
             Reply::Unknown(why) if blocked(&why) => Ok(Looked::Blocked),

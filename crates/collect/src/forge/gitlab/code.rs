@@ -9,7 +9,7 @@ use super::GitLab;
 use crate::{
     forge::{
         Asked, Looked, NoAnswer, Tree, Wanted, Which,
-        content::{MOST_PAGES, checked, why_nothing},
+        content::{MOST_PAGES, Wholeness, checked, why_nothing},
     },
     git::{Blob, Entry, EntryKind},
     http::{Ask, Class, Expect, Reply, segment},
@@ -36,6 +36,7 @@ impl GitLab {
             .query("per_page", 100)
             .query("pagination", "keyset");
         let mut tree = Tree::default();
+        let mut whole = Wholeness::default();
         for _ in 0..MOST_PAGES {
             let found = match self.session.ask_json::<Vec<Item>>(&ask).await {
                 Reply::Found(found) => found,
@@ -44,11 +45,17 @@ impl GitLab {
                 Reply::Unknown(why) if why.status == Some(451) => return Ok(Looked::Blocked),
                 Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
             };
+            for item in &found.value {
+                whole.see(&item.path, &item.id, item.kind == "tree");
+            }
             let entries = found.value.into_iter().filter_map(entry);
             tree.files.extend(entries.filter(|entry| wanted(entry)));
             match found.response.next {
                 Some(next) => ask = Ask::get(&self.host, next).absent(&[404, 410]),
-                None => return Ok(Looked::Here(tree)),
+                None => {
+                    whole.check()?;
+                    return Ok(Looked::Here(tree));
+                }
             }
         }
         tree.cut = Some(format!("the tree has more than {MOST_PAGES} pages"));

@@ -11,7 +11,7 @@ use crate::{
     clock::rfc3339,
     upstream::Site,
     upstreams::answer::{self, Page, Parameters, base64, with},
-    world::{Forge, Repository, Tree, releases},
+    world::{Forge, Repository, releases},
 };
 
 /// A question about something of a repository.
@@ -41,7 +41,7 @@ impl Below<'_> {
         if self.found.empty {
             return message(400, "object does not exist [id: HEAD, rel_path: ]");
         }
-        let tree = Tree::of(self.forge.files(self.found));
+        let tree = self.forge.tree(self.found);
         let directory = if reference == "HEAD" || reference == self.found.default_branch {
             Some("")
         } else {
@@ -85,7 +85,7 @@ impl Below<'_> {
     }
 
     fn blob(&self, id: &str) -> Response {
-        let tree = Tree::of(self.forge.files(self.found));
+        let tree = self.forge.tree(self.found);
         match tree.blob(id) {
             Some(contents) => answer::json(
                 200,

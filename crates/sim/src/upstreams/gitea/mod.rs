@@ -20,7 +20,7 @@ use axum::{
 use serde_json::{Value, json};
 
 use self::code::Below;
-use super::answer::{self, Page, Parameters, with};
+use super::answer::{self, Page, Parameters, address, with};
 use crate::{
     clock::rfc3339,
     upstream::{Caller, Credential, Site, Upstream},
@@ -125,7 +125,9 @@ async fn below_path(
             };
             below.answer(&rest)
         }
-        Lookup::Moved(found) if caller.sees(found) => moved(found, &site, &format!("/{rest}")),
+        Lookup::Moved(found) if caller.sees(found) => {
+            moved(found, &site, &address(&format!("/{rest}"), &query))
+        }
         _ => not_found(),
     })
 }

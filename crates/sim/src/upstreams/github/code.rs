@@ -7,7 +7,7 @@ use super::{Below, message, not_found};
 use crate::{
     clock::rfc3339,
     upstreams::answer::{Page, base64, tagged, with},
-    world::{Tree, releases},
+    world::releases,
 };
 
 impl Below<'_> {
@@ -16,7 +16,7 @@ impl Below<'_> {
         if self.found.empty {
             return message(409, "Git Repository is empty.");
         }
-        let tree = Tree::of(self.forge.files(self.found));
+        let tree = self.forge.tree(self.found);
         let directory = if reference == "HEAD" || reference == self.found.default_branch {
             Some("")
         } else {
@@ -28,7 +28,9 @@ impl Below<'_> {
         let recursive = self.query.get("recursive").is_some_and(|it| !it.is_empty());
         let mut entries = tree.list(directory, recursive);
         let truncated = recursive && entries.len() > self.desk.tree_entries;
-        entries.truncate(self.desk.tree_entries.max(1));
+        if truncated {
+            entries.truncate(self.desk.tree_entries);
+        }
         let (api, path) = (&self.desk.site.base_url, self.found.path());
         let entries: Vec<Value> = entries
             .into_iter()
@@ -61,7 +63,7 @@ impl Below<'_> {
         if self.found.empty {
             return message(409, "Git Repository is empty.");
         }
-        let tree = Tree::of(self.forge.files(self.found));
+        let tree = self.forge.tree(self.found);
         match tree.blob(id) {
             Some(contents) => tagged(
                 self.headers,

@@ -8,11 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{At, message};
-use crate::{
-    upstream::Caller,
-    upstreams::answer,
-    world::{Lookup, Tree},
-};
+use crate::{upstream::Caller, upstreams::answer, world::Lookup};
 
 /// The answer is cut short beyond this many bytes of text.
 const LONGEST_TEXT: usize = 512_000;
@@ -45,7 +41,7 @@ pub(super) async fn query(State(desk): At, caller: Caller, body: String) -> Resp
             Lookup::Here(found) | Lookup::Moved(found) if caller.sees(found) => found,
             _ => return complaint("NOT_FOUND", "Could not resolve to a Repository"),
         };
-        let tree = Tree::of(forge.files(found));
+        let tree = forge.tree(found);
         let mut objects = Map::new();
         for captures in BLOB
             .iter()

@@ -33,7 +33,7 @@ use serde_json::{Value, json};
 pub use limits::GitHubLimits;
 use limits::Meter;
 
-use super::answer::{self, Parameters, tagged, with};
+use super::answer::{self, Parameters, address, tagged, with};
 use crate::{
     clock::{http_date, rfc3339},
     upstream::{Caller, Site, Upstream},
@@ -184,7 +184,7 @@ async fn below_path(
                 below.answer(&caller, &rest)
             }
             Lookup::Moved(found) if !found.private || caller.sees_private() => {
-                moved(&desk.site, found, &format!("/{rest}"))
+                moved(&desk.site, found, &address(&format!("/{rest}"), &query))
             }
             _ => not_found(),
         })

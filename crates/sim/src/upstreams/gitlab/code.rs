@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Desk, message};
 use crate::{
     upstreams::answer::{Page, Parameters, address, tagged, with},
-    world::{Forge, Repository, Tree, releases},
+    world::{Forge, Repository, releases},
 };
 
 /// A question about something of a project.
@@ -42,7 +42,7 @@ impl Below<'_> {
         if self.found.empty {
             return message(404, "404 Tree Not Found");
         }
-        let tree = Tree::of(self.forge.files(self.found));
+        let tree = self.forge.tree(self.found);
         let entries = tree.list(parameter("path"), parameter("recursive") == "true");
         let size = Page::read(self.query, "per_page", 20, 100).size;
         let begin = match parameter("page_token") {
@@ -85,7 +85,7 @@ impl Below<'_> {
     }
 
     fn blob(&self, id: &str) -> Response {
-        let tree = Tree::of(self.forge.files(self.found));
+        let tree = self.forge.tree(self.found);
         let Some(contents) = tree.blob(id) else {
             return message(404, "404 Blob Not Found");
         };

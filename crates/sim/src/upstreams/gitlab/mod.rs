@@ -28,7 +28,7 @@ use axum::{
 use serde_json::json;
 
 use super::{
-    answer::{self, Parameters, tagged, with},
+    answer::{self, Parameters, address, tagged, with},
     budget::Budgets,
 };
 use crate::{
@@ -163,7 +163,9 @@ async fn below_project(
     Query(query): Query<Parameters>,
 ) -> Response {
     desk.site.look(|forge| match find(forge, &id) {
-        Lookup::Moved(found) if caller.sees(found) => moved(&desk.site, found, &format!("/{rest}")),
+        Lookup::Moved(found) if caller.sees(found) => {
+            moved(&desk.site, found, &address(&format!("/{rest}"), &query))
+        }
         Lookup::Here(found) if caller.sees(found) => {
             let below = code::Below {
                 desk: &desk,

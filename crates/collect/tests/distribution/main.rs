@@ -1,0 +1,8 @@
+//! Distribution in the simulated world, through the real client and the real engine.
+
+#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
+
+mod at_forges;
+mod forge_corpus;
+mod forge_faults;
+mod forge_truth;
