@@ -10,11 +10,13 @@
 //! | [`kept`] | any fact with the times at which it was seen |
 //! | [`purl`] | the package URL of an ecosystem's package |
 //! | [`contributor`], [`group`] | people with their addresses; sets of repositories |
+//! | [`git_object`] | the ids that git gives to contents |
 //! | [`json`] | JSON whose text is equal when its meaning is |
 
 pub mod contributor;
 pub mod distribution;
 pub mod evidence;
+pub mod git_object;
 pub mod group;
 pub mod json;
 pub mod kept;

@@ -13,6 +13,8 @@
 //! | [`distribution`] | what follows from them: pairings, gaps, events, figures |
 //! | [`drill`] | what drills write, to be counted |
 //! | [`http_cache`] | answers of upstreams with their validators, bounded |
+//! | [`manifest_blobs`] | contents of manifests by their id, bounded |
+//! | [`owner_packages`] | what owners have in their forges' own registries, for a while |
 //! | [`sources`] | when each source was asked and how it answered |
 //! | [`show`] | everything about one repository, for a person |
 //!
@@ -31,8 +33,10 @@ pub mod forge_hosts;
 pub mod group_sources;
 pub mod groups;
 pub mod http_cache;
+pub mod manifest_blobs;
 pub mod metadata;
 pub mod observed;
+pub mod owner_packages;
 pub mod repositories;
 mod schema;
 pub mod show;

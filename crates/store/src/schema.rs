@@ -49,6 +49,12 @@ pub const PART: Part = Part {
             serves: 1,
         },
         Migration {
+            number: 8,
+            name: "blobs",
+            sql: include_str!("../migrations/0008_blobs.sql"),
+            serves: 1,
+        },
+        Migration {
             number: 9,
             name: "distribution",
             sql: include_str!("../migrations/0009_distribution.sql"),
