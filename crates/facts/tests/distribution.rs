@@ -576,6 +576,28 @@ fn names_that_resemble_each_other_are_told_from_the_rest() {
 }
 
 #[test]
+fn a_forges_own_registry_has_names_of_its_own() {
+    let owner = r#"{"owner":"Meadow"}"#;
+    let npm = case()
+        .declared("package.json", "npm", "clover")
+        .with("packages", "npm", "@meadow/clover", owner)
+        .absent("npm", "clover");
+    assert_eq!(npm.gaps(), NONE);
+    assert_eq!(npm.pairs(), ["npm @meadow/clover package.json name likely"]);
+    let maven = case()
+        .declared("pom.xml", "maven", "org.meadow:clover")
+        .with("packages", "maven", "org.meadow.clover", owner)
+        .absent("maven", "org.meadow:clover");
+    assert_eq!(maven.gaps(), NONE);
+    // Elsewhere a scope is part of the name.
+    let scoped = case()
+        .declared("package.json", "npm", "clover")
+        .with("depsdev", "npm", "@meadow/clover", owner)
+        .absent("npm", "clover");
+    assert_eq!(scoped.gaps(), ["name-differs npm clover"]);
+}
+
+#[test]
 fn words_are_stable() {
     let grades: Vec<&str> = Grade::ALL.iter().map(|grade| grade.as_str()).collect();
     assert_eq!(

@@ -152,29 +152,31 @@ impl<'d> Index<'d> {
                 .collect();
         }
         let mut found = Vec::new();
-        let key = (kin, bucket(&package.ecosystem, &package.name));
-        for (place, output) in self.names.get(&key).into_iter().flatten() {
-            let declaration = &declarations[*place];
-            let likeness = |name: &String| {
-                compare(
-                    (&declaration.ecosystem, name),
-                    (&package.ecosystem, &package.name),
-                )
-            };
-            let (how, likeness) = if *output {
-                let outputs = declaration.outputs.iter().map(likeness);
-                (How::Output, outputs.max())
-            } else {
-                (How::Name, declaration.name.as_ref().map(likeness))
-            };
-            // Two packages may share a name; their identifiers then tell.
-            let strangers =
-                matches!((&declaration.uuid, &package.uuid), (Some(a), Some(b)) if a != b);
-            match likeness {
-                Some(likeness) if likeness > Likeness::Different && !strangers => {
-                    found.push((*place, how, likeness));
+        for name in std::iter::once(&package.name).chain(&package.aliases) {
+            let key = (kin, bucket(&package.ecosystem, name));
+            for (place, output) in self.names.get(&key).into_iter().flatten() {
+                let declaration = &declarations[*place];
+                let likeness = |declared: &String| {
+                    compare(
+                        (&declaration.ecosystem, declared),
+                        (&package.ecosystem, name),
+                    )
+                };
+                let (how, likeness) = if *output {
+                    let outputs = declaration.outputs.iter().map(likeness);
+                    (How::Output, outputs.max())
+                } else {
+                    (How::Name, declaration.name.as_ref().map(likeness))
+                };
+                // Two packages may share a name; their identifiers then tell.
+                let strangers =
+                    matches!((&declaration.uuid, &package.uuid), (Some(a), Some(b)) if a != b);
+                match likeness {
+                    Some(likeness) if likeness > Likeness::Different && !strangers => {
+                        found.push((*place, how, likeness));
+                    }
+                    _ => {}
                 }
-                _ => {}
             }
         }
         if let Some(uuid) = &package.uuid {

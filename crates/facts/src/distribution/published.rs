@@ -13,6 +13,8 @@ pub(super) struct Package {
     pub(super) ecosystem: String,
     /// As the first source spells it.
     pub(super) name: String,
+    /// What the same package would be called elsewhere: a forge's registry has rules of its own.
+    pub(super) aliases: Vec<String>,
     /// In a registry now, put there by the project: neither an asset of a release, nor
     /// redistributed, nor removed.
     pub(super) live: bool,
@@ -46,6 +48,7 @@ pub(super) fn packages(evidence: &[(&str, &Evidence)]) -> Vec<Package> {
                 packages.insert(key, seen);
             }
             Some(known) => {
+                known.aliases.extend(seen.aliases);
                 known.live |= seen.live;
                 known.removed |= seen.removed;
                 known.redistributed &= seen.redistributed;
@@ -68,12 +71,39 @@ fn see(source: &str, row: &Evidence) -> Package {
     Package {
         ecosystem: row.ecosystem.clone(),
         name: row.package.clone(),
+        aliases: if source == source::PACKAGES {
+            aliases(&row.ecosystem, &row.package, text("owner"))
+        } else {
+            Vec::new()
+        },
         live: registry && !redistributed && !removed,
         removed: registry && !redistributed && removed,
         redistributed,
         attested: provenance.contains("attestation") || provenance.replace('_', "-") == "go-origin",
         directory: row.path.as_deref().map(plain_directory),
         uuid: text("uuid").map(str::to_lowercase),
+    }
+}
+
+/// GitHub takes npm packages only under the owner's scope, whatever the manifest says, and writes
+/// group and artifact of a Maven package in one word.
+fn aliases(ecosystem: &str, name: &str, owner: Option<&str>) -> Vec<String> {
+    match ecosystem {
+        "npm" => {
+            let scoped = name.strip_prefix('@').and_then(|name| name.split_once('/'));
+            match (scoped, owner) {
+                (Some((scope, plain)), Some(owner)) if scope.eq_ignore_ascii_case(owner) => {
+                    vec![plain.to_owned()]
+                }
+                _ => Vec::new(),
+            }
+        }
+        "maven" if !name.contains([':', '/']) => name
+            .match_indices('.')
+            .take(20)
+            .map(|(dot, _)| format!("{}:{}", &name[..dot], &name[dot + 1..]))
+            .collect(),
+        _ => Vec::new(),
     }
 }
 
