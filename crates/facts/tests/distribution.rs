@@ -589,6 +589,19 @@ fn a_forges_own_registry_has_names_of_its_own() {
         .with("packages", "maven", "org.meadow.clover", owner)
         .absent("maven", "org.meadow:clover");
     assert_eq!(maven.gaps(), NONE);
+    let both = case()
+        .declared("package.json", "npm", "clover")
+        .with("packages", "npm", "@meadow/clover", owner)
+        .published("depsdev", "npm", "clover-ng")
+        .absent("npm", "clover");
+    assert_eq!(both.gaps(), NONE);
+    assert_eq!(
+        both.pairs(),
+        [
+            "npm @meadow/clover package.json name likely",
+            "npm clover-ng package.json resemblance weak"
+        ]
+    );
     // Elsewhere a scope is part of the name.
     let scoped = case()
         .declared("package.json", "npm", "clover")

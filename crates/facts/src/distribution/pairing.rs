@@ -21,6 +21,8 @@ pub(super) struct Matched {
     pub(super) of_package: Vec<Option<Match>>,
     /// For each declaration, whether a package that is published has its name.
     pub(super) published: Vec<bool>,
+    /// For each declaration, whether that is so in a registry for all, and not only in its forge's.
+    public: Vec<bool>,
     /// For each declaration, whether a package that was removed from its registry had its name.
     pub(super) removed: Vec<bool>,
     /// For each declaration, the package it is taken for under another name.
@@ -43,6 +45,7 @@ pub(super) fn pair(
     let mut matched = Matched {
         of_package: vec![None; packages.len()],
         published: vec![false; declarations.len()],
+        public: vec![false; declarations.len()],
         removed: vec![false; declarations.len()],
         renamed: vec![None; declarations.len()],
     };
@@ -78,6 +81,7 @@ fn by_name(packages: &[Package], declarations: &[Declaration], matched: &mut Mat
             let same_word = declaration.ecosystem == package.ecosystem;
             let published = package.live || (package.redistributed && same_word);
             matched.published[candidate] |= published;
+            matched.public[candidate] |= published && !package.of_forge;
             matched.removed[candidate] |= package.removed;
             let confidence = match likeness {
                 Likeness::Same if package.attested => Confidence::Sure,
@@ -285,8 +289,8 @@ fn left_over(
         }
     }
     for (place, one) in declarations.iter().enumerate() {
-        let taken =
-            matched.published[place] || matched.renamed[place].is_some() || spoken_for[place];
+        // In its forge's registry under its own name, it may be elsewhere under another.
+        let taken = matched.public[place] || matched.renamed[place].is_some() || spoken_for[place];
         if one.counts() && !taken {
             let kin = family(&one.ecosystem);
             left.entry(kin).or_default().1.push(place);

@@ -18,6 +18,8 @@ pub(super) struct Package {
     /// In a registry now, put there by the project: neither an asset of a release, nor
     /// redistributed, nor removed.
     pub(super) live: bool,
+    /// Known from the registry of its forge only, where names follow from the owner's.
+    pub(super) of_forge: bool,
     /// In a registry once, and removed from it.
     pub(super) removed: bool,
     /// Known from redistributors only.
@@ -50,6 +52,7 @@ pub(super) fn packages(evidence: &[(&str, &Evidence)]) -> Vec<Package> {
             Some(known) => {
                 known.aliases.extend(seen.aliases);
                 known.live |= seen.live;
+                known.of_forge &= seen.of_forge;
                 known.removed |= seen.removed;
                 known.redistributed &= seen.redistributed;
                 known.attested |= seen.attested;
@@ -77,6 +80,7 @@ fn see(source: &str, row: &Evidence) -> Package {
             Vec::new()
         },
         live: registry && !redistributed && !removed,
+        of_forge: source == source::PACKAGES,
         removed: registry && !redistributed && removed,
         redistributed,
         attested: provenance.contains("attestation") || provenance.replace('_', "-") == "go-origin",
