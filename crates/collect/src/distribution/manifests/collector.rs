@@ -193,7 +193,7 @@ async fn could_not_ask(asked: Question, why: String, cx: &Run) -> Result<Ending,
     cx.commit(&(), &note, |tx, (asked, why)| {
         Box::pin(async move {
             sources::could_not_answer(tx, asked.repository, SOURCE, why, asked.now).await?;
-            Ok(())
+            pairing::wake_after_failure(tx, asked.repository, SOURCE, asked.now).await
         })
     })
     .await?;
