@@ -77,6 +77,23 @@ pub async fn could_not_answer(
     Ok(())
 }
 
+/// Whether a source was asked about a repository once and could not answer.
+pub async fn has_failed_at_first(
+    tx: &mut Tx,
+    repository: i64,
+    source: &str,
+) -> Result<bool, DbError> {
+    let row = tx
+        .fetch_optional(sql!(
+            "SELECT 1 AS n FROM source_state
+             WHERE repository = $1 AND source = $2 AND last_answered IS NULL AND failures = 1",
+            repository,
+            source
+        ))
+        .await?;
+    Ok(row.is_some())
+}
+
 /// How each source stands with a repository.
 pub async fn states(db: &Db, repository: i64) -> Result<Vec<SourceState>, DbError> {
     let rows = db

@@ -110,6 +110,9 @@ impl Desk {
         sources::could_not_answer(&mut tx, self.id, source, "503", asked.now)
             .await
             .unwrap();
+        pairing::wake_after_failure(&mut tx, self.id, source, asked.now)
+            .await
+            .unwrap();
         tx.commit().await.unwrap();
     }
 
@@ -213,7 +216,7 @@ both! {
         desk.says("depsdev", &[], Extent::Whole).await;
         // The name itself has not been asked for: that is waited for, and then told.
         desk.hand.advance(Duration::from_hours(1));
-        desk.run().await;
+        desk.says("packages", &[], Extent::Whole).await;
         assert_eq!(desk.gaps().await, ["unknown a"]);
         desk.checks("a", "absent", None).await;
         assert_eq!(desk.gaps().await, ["orphan a"]);
@@ -230,7 +233,9 @@ both! {
         let desk = Desk::of(&db, GITHUB).await;
         desk.declares(&["a"], Extent::Whole).await;
         assert!(desk.gaps().await.is_empty());
+        // One fails at first, after a while: that is news.
         desk.hand.advance(Duration::from_hours(1));
+        desk.fails("depsdev").await;
         desk.run().await;
         assert_eq!(desk.gaps().await, ["unknown a"]);
         // On this machine there is nobody to wait for, and nobody who could know.

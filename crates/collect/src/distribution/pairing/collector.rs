@@ -53,6 +53,12 @@ struct Report {
     silent: Vec<String>,
 }
 
+/// What a run says of itself that found it too early to judge.
+#[derive(Debug, Serialize)]
+struct Waiting<'w> {
+    waits_for: &'w [&'w str],
+}
+
 /// The unit of a repository.
 pub fn unit(repository: i64) -> Enqueue {
     about(repository, false)
@@ -80,6 +86,21 @@ pub async fn wake(tx: &mut Tx, repository: i64, now: Timestamp) -> Result<(), Ru
         Err(EnqueueError::Database(error)) => Err(error.into()),
         Err(other) => Err(RunError::unit(other)),
     }
+}
+
+/// The same where it is noted that a source could not answer. Only the first failure of one that
+/// never answered is news: it has been asked now, and what it knows is unknown. Later ones change
+/// nothing that was known.
+pub async fn wake_after_failure(
+    tx: &mut Tx,
+    repository: i64,
+    source: &str,
+    now: Timestamp,
+) -> Result<(), RunError> {
+    if sources::has_failed_at_first(tx, repository, source).await? {
+        wake(tx, repository, now).await?;
+    }
+    Ok(())
 }
 
 impl Pairing {
@@ -127,9 +148,7 @@ impl Collector for Pairing {
             .collect();
         let patience_ends = repository.added_at.plus(PATIENCE);
         if !subject.at_once && !never_asked.is_empty() && now < patience_ends {
-            let why = format!("waits for the first answer of {}", never_asked.join(", "));
-            let at = patience_ends;
-            return Ok(cx.end(Outcome::Retry { at, why }, ()));
+            return Ok(wait(cx, &never_asked));
         }
 
         let answers = answers(&expected, &states);
@@ -151,12 +170,17 @@ impl Collector for Pairing {
             })
         };
         if !subject.at_once && judged.unchecked > 0 && now < patience_ends {
-            let why = format!("waits until {} names were asked for", judged.unchecked);
-            let at = patience_ends;
-            return Ok(cx.end(Outcome::Retry { at, why }, ()));
+            return Ok(wait(cx, &["names"]));
         }
         write_down(repository.id, judged, &answers, now, cx).await
     }
+}
+
+/// Somebody has not been asked yet: whoever answers next wakes this unit. It ends well for that: an
+/// answer that came meanwhile then lets it run again at once, which a retry would not.
+fn wait(cx: &Run, silent: &[&str]) -> Ending {
+    let report = Waiting { waits_for: silent };
+    cx.end(Outcome::Done, report)
 }
 
 fn answers(expected: &[&str], states: &[SourceState]) -> Vec<SourceAnswer> {

@@ -15,5 +15,5 @@
 mod collector;
 mod expected;
 
-pub use collector::{Pairing, SOURCE, Subject, at_once, unit, wake};
+pub use collector::{Pairing, SOURCE, Subject, at_once, unit, wake, wake_after_failure};
 pub use expected::SwitchedOn;
