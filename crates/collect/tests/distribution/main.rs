@@ -9,6 +9,7 @@ mod ecosystems;
 mod forge_corpus;
 mod forge_faults;
 mod forge_truth;
+mod grades;
 mod names;
 mod pairing;
 mod registry_answers;
