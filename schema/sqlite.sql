@@ -40,6 +40,18 @@ CREATE TABLE contributor_address (
 
 CREATE INDEX contributor_address_contributor ON contributor_address (contributor);
 
+CREATE TABLE declared_name (
+    repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    ecosystem TEXT NOT NULL,
+    name TEXT NOT NULL,
+    -- absent, ours or other
+    verdict TEXT NOT NULL,
+    -- the repository that the registry links it to
+    linked_repository TEXT,
+    checked_at TEXT NOT NULL,
+    PRIMARY KEY (repository, ecosystem, name)
+) STRICT;
+
 CREATE TABLE drill_fact (
     drill TEXT NOT NULL,
     number INTEGER NOT NULL,
@@ -95,12 +107,60 @@ CREATE TABLE evidence_history (
 
 CREATE INDEX evidence_history_evidence ON evidence_history (evidence);
 
+CREATE TABLE expected_source (
+    repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    source TEXT NOT NULL,
+    PRIMARY KEY (repository, source)
+) STRICT;
+
 CREATE TABLE forge_host (
     host TEXT PRIMARY KEY NOT NULL,
     -- github, gitlab or gitea; git for a host that has nothing to ask
     forge TEXT NOT NULL,
     learned_at TEXT NOT NULL
 ) STRICT;
+
+CREATE TABLE gap (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    source TEXT NOT NULL,
+    ecosystem TEXT NOT NULL,
+    -- as it is declared; where no manifest declares it, as it is published
+    name TEXT NOT NULL,
+    -- orphan, name-differs, name-conflict, undeclared or unknown
+    grade TEXT NOT NULL,
+    -- kept up to date, not part of the state
+    purl TEXT,
+    path TEXT,
+    package TEXT,
+    linked TEXT,
+    reason TEXT,
+    collector_version INTEGER NOT NULL,
+    first_seen TEXT NOT NULL,
+    changed_at TEXT NOT NULL,
+    last_seen TEXT NOT NULL,
+    gone_at TEXT,
+    UNIQUE (repository, source, ecosystem, name)
+) STRICT;
+
+CREATE INDEX gap_open ON gap (grade, id) WHERE gone_at IS NULL;
+
+CREATE TABLE gap_history (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    gap INTEGER NOT NULL REFERENCES gap (id) ON DELETE CASCADE,
+    grade TEXT NOT NULL,
+    purl TEXT,
+    path TEXT,
+    package TEXT,
+    linked TEXT,
+    reason TEXT,
+    collector_version INTEGER NOT NULL,
+    seen_from TEXT NOT NULL,
+    seen_until TEXT NOT NULL,
+    gone_at TEXT
+) STRICT;
+
+CREATE INDEX gap_history_gap ON gap_history (gap);
 
 CREATE TABLE holding (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -182,6 +242,44 @@ CREATE TABLE manifest_history (
 
 CREATE INDEX manifest_history_manifest ON manifest_history (manifest);
 
+CREATE TABLE pairing (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    source TEXT NOT NULL,
+    ecosystem TEXT NOT NULL,
+    package TEXT NOT NULL,
+    purl TEXT,
+    path TEXT NOT NULL,
+    -- of the manifest; empty at the top
+    directory TEXT NOT NULL,
+    -- name, uuid, output, registry, directory, repository, resemblance or leftover
+    how TEXT NOT NULL,
+    -- sure, likely or weak
+    confidence TEXT NOT NULL,
+    collector_version INTEGER NOT NULL,
+    first_seen TEXT NOT NULL,
+    changed_at TEXT NOT NULL,
+    last_seen TEXT NOT NULL,
+    gone_at TEXT,
+    UNIQUE (repository, source, ecosystem, package)
+) STRICT;
+
+CREATE TABLE pairing_history (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    pairing INTEGER NOT NULL REFERENCES pairing (id) ON DELETE CASCADE,
+    purl TEXT,
+    path TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    how TEXT NOT NULL,
+    confidence TEXT NOT NULL,
+    collector_version INTEGER NOT NULL,
+    seen_from TEXT NOT NULL,
+    seen_until TEXT NOT NULL,
+    gone_at TEXT
+) STRICT;
+
+CREATE INDEX pairing_history_pairing ON pairing_history (pairing);
+
 CREATE TABLE pool (
     name TEXT PRIMARY KEY NOT NULL,
     paused_at TEXT,
@@ -191,39 +289,70 @@ CREATE TABLE pool (
 
 CREATE VIEW repo_distribution AS
 SELECT e.id AS distribution_id, e.repository AS repo_id, e.ecosystem, e.package AS package_name,
-    e.version_count, e.first_published_at, e.latest_published_at, e.source, e.attributes AS extra,
+    e.version_count, e.first_published_at, e.latest_published_at,
+    CASE e.source WHEN 'depsdev' THEN 'deps.dev' WHEN 'ecosystems' THEN 'ecosyste.ms'
+        WHEN 'releases' THEN 'github_release_asset' WHEN 'packages' THEN 'github_packages'
+        ELSE e.source END AS source,
+    e.attributes AS extra,
     'gleaner' AS tool_source, CAST(e.collector_version AS TEXT) AS tool_version,
     e.last_seen AS data_collection_date, e.version, e.path
 FROM evidence e
 WHERE e.gone_at IS NULL;
 
+CREATE VIEW repo_distribution_event AS
+SELECT e.id AS distribution_id, e.repository AS repo_id, e.source, e.ecosystem,
+    e.package AS package_name, 'appeared' AS event, e.first_seen AS observed_at
+FROM evidence e
+UNION ALL
+SELECT e.id, e.repository, e.source, e.ecosystem, e.package, 'removed', e.gone_at
+FROM evidence e WHERE e.gone_at IS NOT NULL
+UNION ALL
+SELECT e.id, e.repository, e.source, e.ecosystem, e.package, 'removed', h.gone_at
+FROM evidence_history h JOIN evidence e ON e.id = h.evidence WHERE h.gone_at IS NOT NULL
+UNION ALL
+-- the state that followed one that was gone began when it came back
+SELECT e.id, e.repository, e.source, e.ecosystem, e.package, 'reappeared',
+    COALESCE((SELECT n.seen_from FROM evidence_history n
+              WHERE n.evidence = h.evidence AND n.id > h.id ORDER BY n.id LIMIT 1), e.changed_at)
+FROM evidence_history h JOIN evidence e ON e.id = h.evidence WHERE h.gone_at IS NOT NULL;
+
+CREATE VIEW repo_distribution_gap AS
+SELECT g.id AS gap_id, g.repository AS repo_id,
+    CASE WHEN r.owner = '' THEN r.name ELSE r.owner || '/' || r.name END AS repo,
+    g.ecosystem, g.name, g.grade, g.purl, g.path AS manifest_path, g.package AS package_name,
+    g.linked AS linked_repository, g.reason, g.changed_at AS since, g.first_seen, g.last_seen
+FROM gap g JOIN repository r ON r.id = g.repository
+WHERE g.gone_at IS NULL;
+
 CREATE VIEW repo_distribution_history AS
-SELECT e.id AS distribution_id, e.repository AS repo_id, e.ecosystem, e.package AS package_name,
-    h.version_count, h.first_published_at, h.latest_published_at, e.source, h.attributes AS extra,
-    'gleaner' AS tool_source, CAST(h.collector_version AS TEXT) AS tool_version,
-    h.seen_from AS data_collection_date, h.version, h.path
-FROM evidence_history h JOIN evidence e ON e.id = h.evidence
-UNION ALL
-SELECT e.id AS distribution_id, e.repository AS repo_id, e.ecosystem, e.package AS package_name,
-    h.version_count, h.first_published_at, h.latest_published_at, e.source, h.attributes AS extra,
-    'gleaner' AS tool_source, CAST(h.collector_version AS TEXT) AS tool_version,
-    h.seen_until AS data_collection_date, h.version, h.path
-FROM evidence_history h JOIN evidence e ON e.id = h.evidence
-WHERE h.seen_from < h.seen_until
-UNION ALL
-SELECT e.id AS distribution_id, e.repository AS repo_id, e.ecosystem, e.package AS package_name,
-    e.version_count, e.first_published_at, e.latest_published_at, e.source, e.attributes AS extra,
-    'gleaner' AS tool_source, CAST(e.collector_version AS TEXT) AS tool_version,
-    e.changed_at AS data_collection_date, e.version, e.path
-FROM evidence e
-WHERE e.gone_at IS NOT NULL OR e.changed_at < e.last_seen
-UNION ALL
-SELECT e.id AS distribution_id, e.repository AS repo_id, e.ecosystem, e.package AS package_name,
-    e.version_count, e.first_published_at, e.latest_published_at, e.source, e.attributes AS extra,
-    'gleaner' AS tool_source, CAST(e.collector_version AS TEXT) AS tool_version,
-    e.last_seen AS data_collection_date, e.version, e.path
-FROM evidence e
-WHERE e.gone_at IS NOT NULL AND e.changed_at < e.last_seen;
+SELECT s.distribution_id, s.repo_id, s.ecosystem, s.package_name, s.version_count,
+    s.first_published_at, s.latest_published_at,
+    CASE s.source WHEN 'depsdev' THEN 'deps.dev' WHEN 'ecosystems' THEN 'ecosyste.ms'
+        WHEN 'releases' THEN 'github_release_asset' WHEN 'packages' THEN 'github_packages'
+        ELSE s.source END AS source,
+    s.extra, 'gleaner' AS tool_source, CAST(s.collector_version AS TEXT) AS tool_version,
+    s.data_collection_date, s.version, s.path
+FROM (
+    SELECT e.id AS distribution_id, e.repository AS repo_id, e.ecosystem, e.package AS package_name,
+        h.version_count, h.first_published_at, h.latest_published_at, e.source, h.attributes AS extra,
+        h.collector_version, h.seen_from AS data_collection_date, h.version, h.path
+    FROM evidence_history h JOIN evidence e ON e.id = h.evidence
+    UNION ALL
+    SELECT e.id, e.repository, e.ecosystem, e.package, h.version_count, h.first_published_at,
+        h.latest_published_at, e.source, h.attributes, h.collector_version, h.seen_until, h.version, h.path
+    FROM evidence_history h JOIN evidence e ON e.id = h.evidence
+    WHERE h.seen_from < h.seen_until
+    UNION ALL
+    SELECT e.id, e.repository, e.ecosystem, e.package, e.version_count, e.first_published_at,
+        e.latest_published_at, e.source, e.attributes, e.collector_version, e.changed_at, e.version, e.path
+    FROM evidence e
+    WHERE e.gone_at IS NOT NULL OR e.changed_at < e.last_seen
+    UNION ALL
+    SELECT e.id, e.repository, e.ecosystem, e.package, e.version_count, e.first_published_at,
+        e.latest_published_at, e.source, e.attributes, e.collector_version, e.last_seen, e.version, e.path
+    FROM evidence e
+    WHERE e.gone_at IS NOT NULL AND e.changed_at < e.last_seen
+) AS s;
 
 CREATE VIEW repo_distribution_manifest AS
 SELECT m.id AS manifest_id, m.repository AS repo_id, m.path AS manifest_path, m.manifest_type,
@@ -260,6 +389,20 @@ SELECT m.id AS manifest_id, m.repository AS repo_id, m.path AS manifest_path, m.
     m.last_seen AS data_collection_date, m.effective_name, m.version, m.intent, m.reason, m.place, m.error, m.source
 FROM manifest m
 WHERE m.gone_at IS NOT NULL AND m.changed_at < m.last_seen;
+
+CREATE VIEW repo_distribution_orphan AS
+SELECT r.repo_id, r.repo_owner || '/' || r.repo_name AS repo, m.manifest_type,
+    m.package_name_declared, m.manifest_path
+FROM repos r
+JOIN repo_distribution_manifest m ON m.repo_id = r.repo_id
+LEFT JOIN repo_distribution d ON d.repo_id = m.repo_id AND d.ecosystem = m.manifest_type
+WHERE d.distribution_id IS NULL;
+
+CREATE VIEW repo_distribution_pairing AS
+SELECT p.id AS pairing_id, p.repository AS repo_id, p.ecosystem, p.package AS package_name, p.purl,
+    p.path AS manifest_path, p.directory, p.how, p.confidence, p.changed_at AS since, p.last_seen
+FROM pairing p
+WHERE p.gone_at IS NULL;
 
 CREATE TABLE repo_group (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -309,9 +452,18 @@ SELECT r.id AS repo_id, r.url AS repo_git, r.owner AS repo_owner, r.name AS repo
     r.host AS repo_host, r.forge AS repo_forge, r.forge_id AS repo_forge_id,
     r.archived AS repo_archived, r.default_branch, r.added_at AS repo_added, r.gone_at AS repo_gone,
     (SELECT MAX(s.last_answered) FROM source_state s WHERE s.repository = r.id) AS distribution_last_run,
-    -- a source that was asked and did not answer leaves the last scan incomplete
-    (SELECT MIN(CASE WHEN s.complete AND s.last_answered = s.last_asked THEN 1 ELSE 0 END) = 1
-        FROM source_state s WHERE s.repository = r.id) AS distribution_scan_complete
+    (SELECT COALESCE(MAX(s.failures), 0) FROM source_state s WHERE s.repository = r.id) AS distribution_failed_attempts,
+    (SELECT MAX(s.last_failed_at) FROM source_state s WHERE s.repository = r.id) AS distribution_last_failed_at,
+    -- every source that is switched on has answered whole when it was last asked; a source that
+    -- was asked and did not answer leaves the last scan incomplete
+    CASE WHEN EXISTS (SELECT 1 FROM expected_source x WHERE x.repository = r.id)
+    THEN NOT EXISTS (
+        SELECT 1 FROM expected_source x
+        LEFT JOIN source_state s ON s.repository = x.repository AND s.source = x.source
+        WHERE x.repository = r.id
+          AND (s.source IS NULL OR NOT s.complete OR s.last_answered IS NULL OR s.last_answered <> s.last_asked))
+    ELSE (SELECT MIN(CASE WHEN s.complete AND s.last_answered = s.last_asked THEN 1 ELSE 0 END) = 1
+        FROM source_state s WHERE s.repository = r.id) END AS distribution_scan_complete
 FROM repository r;
 
 CREATE TABLE repository (
@@ -436,7 +588,7 @@ CREATE TABLE source_state (
     -- why the last asking brought no answer, or only part of one
     error TEXT,
     -- of the collector that got the last answer
-    collector_version INTEGER,
+    collector_version INTEGER, failures INTEGER NOT NULL DEFAULT 0, last_failed_at TEXT,
     PRIMARY KEY (repository, source)
 ) STRICT;
 

@@ -7,7 +7,14 @@ use facts::repository::RepositoryUrl;
 use crate::{
     collector::{Collector, Need, Registered, kind},
     distribution::{
-        self, depsdev::DepsDev, ecosystems::Ecosystems, manifests::Manifests, names::Names,
+        self,
+        depsdev::DepsDev,
+        ecosystems::Ecosystems,
+        manifests::Manifests,
+        names::Names,
+        packages::Packages,
+        pairing::{Pairing, SwitchedOn},
+        releases::Releases,
     },
     drill::Drill,
     http::Http,
@@ -75,7 +82,15 @@ fn entries() -> Vec<Entry> {
                 outside.distribution.clone(),
             ))
         }),
-        entry::<Manifests>(|_| Registered::new(Manifests)),
+        entry::<Pairing>(|outside| {
+            Registered::new(Pairing::new(SwitchedOn {
+                cross_check: outside.distribution.cross_check,
+                ..SwitchedOn::default()
+            }))
+        }),
+        entry::<Manifests>(|outside| Registered::new(Manifests::new(outside.http.clone()))),
+        entry::<Packages>(|outside| Registered::new(Packages::new(outside.http.clone()))),
+        entry::<Releases>(|outside| Registered::new(Releases::new(outside.http.clone()))),
         entry::<Drill>(|_| Registered::new(Drill)),
         entry::<Organisation>(|outside| Registered::new(Organisation::new(outside.http.clone()))),
         entry::<RepoMetadata>(|outside| Registered::new(RepoMetadata::new(outside.http.clone()))),
@@ -126,9 +141,13 @@ pub struct Scans {
 pub const SCANS: Scans = Scans {
     kinds: &[
         Manifests::NAME,
+        Releases::NAME,
+        Packages::NAME,
         DepsDev::NAME,
         Ecosystems::NAME,
         Names::NAME,
+        // What is derived begins with the first answer; it only has to be stopped.
+        Pairing::NAME,
     ],
     units: distribution::units,
 };

@@ -115,6 +115,8 @@ pub(crate) struct Ask<'a> {
     pub most: usize,
     /// The kinds this process can run, with its version of each.
     pub kinds: &'a [(&'static str, i64)],
+    /// Only these units; none means all.
+    pub only: Option<&'a [UnitId]>,
     pub now: Timestamp,
 }
 
@@ -173,7 +175,7 @@ async fn take_on_postgres(
     holding: &mut Draft,
 ) -> Result<(Vec<Claimed>, usize), DbError> {
     let (row, held) = holding.open(tx).await?;
-    let statement = bind(postgres_text(ask.kinds.len()), ask, ask.now)
+    let statement = bind(postgres_text(ask.kinds.len(), ask.only), ask, ask.now)
         .bind(row)
         .bind(held);
     let rows = tx.fetch_all(statement).await?;
@@ -201,7 +203,7 @@ async fn take_on_postgres(
 async fn take_on_sqlite(tx: &mut Tx, ask: Ask<'_>) -> Result<(Vec<Claimed>, usize), DbError> {
     let kinds = ask.kinds.len();
     let last = tx
-        .fetch_optional(bind(sqlite_last_text(kinds), ask, ask.now))
+        .fetch_optional(bind(sqlite_last_text(kinds, ask.only), ask, ask.now))
         .await?;
     // Fewer hints than asked for: all that are due.
     let (due_at, unit) = match last {
@@ -209,10 +211,10 @@ async fn take_on_sqlite(tx: &mut Tx, ask: Ask<'_>) -> Result<(Vec<Claimed>, usiz
         None => (ask.now, i64::MAX),
     };
     let rows = tx
-        .fetch_all(bind(sqlite_claim_text(kinds), ask, due_at).bind(unit))
+        .fetch_all(bind(sqlite_claim_text(kinds, ask.only), ask, due_at).bind(unit))
         .await?;
     let hints = tx
-        .execute(bind(sqlite_delete_text(kinds), ask, due_at).bind(unit))
+        .execute(bind(sqlite_delete_text(kinds, ask.only), ask, due_at).bind(unit))
         .await?;
     let units = rows
         .iter()
@@ -287,15 +289,15 @@ const CLAIMED: &str = "id, kind, key, attempt,
     END AS past";
 const PLACE: &str = "pool = $2 AND upstream = $3 AND rank = $4";
 
-pub(crate) fn postgres_text(kinds: usize) -> String {
-    let known = known("kind", kinds);
+pub(crate) fn postgres_text(kinds: usize, only: Option<&[UnitId]>) -> String {
+    let (known, among) = (known("kind", kinds), among(only));
     let (row, held) = (7 + 2 * kinds, 8 + 2 * kinds);
     format!(
         // Arrays, so that each part runs once and is looked up by ctid and by id,
         // whatever the planner believes of the number of rows.
         "WITH taken AS (
             DELETE FROM ready WHERE ctid = ANY(ARRAY(
-                SELECT ctid FROM ready WHERE {PLACE} AND due_at <= $5 AND {known}
+                SELECT ctid FROM ready WHERE {PLACE} AND due_at <= $5 AND {known}{among}
                 ORDER BY due_at, unit LIMIT $6 FOR UPDATE SKIP LOCKED))
             RETURNING unit),
          claimed AS (
@@ -311,29 +313,46 @@ pub(crate) fn postgres_text(kinds: usize) -> String {
     )
 }
 
-pub(crate) fn sqlite_last_text(kinds: usize) -> String {
+pub(crate) fn sqlite_last_text(kinds: usize, only: Option<&[UnitId]>) -> String {
     format!(
-        "SELECT due_at, unit FROM ready WHERE {PLACE} AND due_at <= $5 AND {}
+        "SELECT due_at, unit FROM ready WHERE {PLACE} AND due_at <= $5 AND {}{}
          ORDER BY due_at, unit LIMIT 1 OFFSET $6 - 1",
-        known("kind", kinds)
+        known("kind", kinds),
+        among(only)
     )
 }
 
-pub(crate) fn sqlite_claim_text(kinds: usize) -> String {
-    let (hinted, unit) = (known("kind", kinds), 7 + 2 * kinds);
+pub(crate) fn sqlite_claim_text(kinds: usize, only: Option<&[UnitId]>) -> String {
+    let (hinted, among, unit) = (known("kind", kinds), among(only), 7 + 2 * kinds);
     // The plus: by kind it would find every unit there is.
     let known = known("+kind", kinds);
     format!(
         "{CLAIM} WHERE id IN (SELECT unit FROM ready
-            WHERE {PLACE} AND (due_at, unit) <= ($5, ${unit}) AND {hinted})
+            WHERE {PLACE} AND (due_at, unit) <= ($5, ${unit}) AND {hinted}{among})
            AND state = 'ready' AND rank = $4 AND due_at <= $5 AND {known}
          RETURNING {CLAIMED}"
     )
 }
 
-pub(crate) fn sqlite_delete_text(kinds: usize) -> String {
-    let (known, unit) = (known("kind", kinds), 7 + 2 * kinds);
-    format!("DELETE FROM ready WHERE {PLACE} AND (due_at, unit) <= ($5, ${unit}) AND {known}")
+pub(crate) fn sqlite_delete_text(kinds: usize, only: Option<&[UnitId]>) -> String {
+    let (known, among, unit) = (known("kind", kinds), among(only), 7 + 2 * kinds);
+    format!(
+        "DELETE FROM ready WHERE {PLACE} AND (due_at, unit) <= ($5, ${unit}) AND {known}{among}"
+    )
+}
+
+/// The condition that a worker for some units only adds. They are few, and the text of all other
+/// workers stays the same.
+pub(crate) fn among(only: Option<&[UnitId]>) -> String {
+    match only {
+        None => String::new(),
+        // No unit has this number.
+        Some([]) => " AND unit IN (0)".to_owned(),
+        Some(some) => {
+            let some: Vec<String> = some.iter().map(ToString::to_string).collect();
+            format!(" AND unit IN ({})", some.join(", "))
+        }
+    }
 }
 
 fn read(row: &Row, ask: Ask<'_>) -> Result<Claimed, DbError> {

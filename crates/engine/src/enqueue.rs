@@ -72,6 +72,16 @@ impl Enqueue {
         }
     }
 
+    /// The kind of the unit.
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The key of the unit.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// The one upstream it will talk to.
     pub fn upstream(mut self, name: impl Into<String>) -> Self {
         self.upstream = name.into();

@@ -100,6 +100,7 @@ impl Hand {
                 prober: None,
                 recorder: Arc::new(Recorder::new(Subprocesses::default())),
                 abandoned: std::sync::Mutex::default(),
+                only: None,
             },
             holding: tokio::sync::Mutex::default(),
             observer: Observer::default(),
@@ -248,11 +249,11 @@ impl Hand {
 pub fn claim_texts(dialect: db::Dialect, kinds: usize) -> Vec<String> {
     use crate::claim;
     match dialect {
-        db::Dialect::Postgres => vec![claim::postgres_text(kinds)],
+        db::Dialect::Postgres => vec![claim::postgres_text(kinds, None)],
         db::Dialect::Sqlite => vec![
-            claim::sqlite_last_text(kinds),
-            claim::sqlite_claim_text(kinds),
-            claim::sqlite_delete_text(kinds),
+            claim::sqlite_last_text(kinds, None),
+            claim::sqlite_claim_text(kinds, None),
+            claim::sqlite_delete_text(kinds, None),
         ],
     }
 }

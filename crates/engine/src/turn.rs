@@ -21,7 +21,7 @@ use std::{
 use db::{Clock, Conflicts, Db, DbError, Timestamp, Tx, transact};
 
 use crate::{
-    EnqueueError, Kind, Outcome, Rank, RunError,
+    EnqueueError, Kind, Outcome, Rank, RunError, UnitId,
     claim::{self, Ask, Claimed, Pair, Taken},
     desk::Desk,
     finish::{self, Attempt, Closing, FinishError, Writer},
@@ -59,6 +59,8 @@ pub(crate) struct Process {
     pub recorder: Arc<Recorder>,
     /// Rows of holdings that no lane writes any more.
     pub abandoned: Mutex<Vec<i64>>,
+    /// The units that this process may run; none means all.
+    pub only: Option<Vec<UnitId>>,
 }
 
 /// What to claim from one pair.
@@ -216,18 +218,18 @@ impl Process {
     /// before all lanes are stopped for it.
     pub(crate) async fn has_suspect(&self, desk: &Desk) -> Result<bool, DbError> {
         for (kind, version) in &desk.kinds {
-            let row = self
-                .db
-                .fetch_optional(db::sql!(
-                    "SELECT unit FROM ready WHERE pool = $1 AND rank = $2
-                       AND due_at <= $3 AND kind = $4 AND version <= $5 LIMIT 1",
-                    &desk.pool,
-                    Rank::Alone.number(),
-                    self.clock.now(),
-                    *kind,
-                    *version
-                ))
-                .await?;
+            let text = format!(
+                "SELECT unit FROM ready WHERE pool = $1 AND rank = $2
+                   AND due_at <= $3 AND kind = $4 AND version <= $5{} LIMIT 1",
+                claim::among(self.only.as_deref())
+            );
+            let statement = db::Statement::built(text)
+                .bind(&desk.pool)
+                .bind(Rank::Alone.number())
+                .bind(self.clock.now())
+                .bind(*kind)
+                .bind(*version);
+            let row = self.db.fetch_optional(statement).await?;
             if row.is_some() {
                 return Ok(true);
             }
@@ -372,6 +374,7 @@ impl Process {
             rank: pair.rank,
             most: order.most,
             kinds: &desk.kinds,
+            only: self.only.as_deref(),
             now: self.clock.now(),
         };
         if order.probe && !probe::lease(tx, &pair.upstream, ask.worker, ask.now).await? {

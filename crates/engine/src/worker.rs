@@ -19,7 +19,7 @@ use db::DbError;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Count, Engine, Handler, Kind, Pool, Probe, Subprocesses, UnitId,
+    Count, Engine, Handler, Kind, Pool, Probe, Subprocesses, UnitId, claim,
     desk::Desk,
     heart, holding,
     lane::Lane,
@@ -85,6 +85,7 @@ pub struct Worker {
     subprocesses: Subprocesses,
     release: String,
     probe: Option<Arc<dyn Probe>>,
+    only: Option<Vec<UnitId>>,
 }
 
 impl std::fmt::Debug for Worker {
@@ -114,7 +115,15 @@ impl Worker {
             subprocesses: Subprocesses::default(),
             release: env!("CARGO_PKG_VERSION").to_owned(),
             probe: None,
+            only: None,
         }
+    }
+
+    /// Runs these units and no others, beside whoever works on the rest. It is idle when nothing
+    /// of theirs is due or running, here or elsewhere.
+    pub fn only(mut self, units: Vec<UnitId>) -> Self {
+        self.only = Some(units);
+        self
     }
 
     /// Runs units of `kind` through `handler`.
@@ -227,6 +236,7 @@ impl Worker {
             subprocesses,
             release,
             probe,
+            only,
         } = self;
         for (kind, _) in kinds.values() {
             pools
@@ -276,6 +286,7 @@ impl Worker {
             prober: probe.is_some().then(tokio::sync::Notify::new),
             recorder: Arc::new(Recorder::new(subprocesses)),
             abandoned: Mutex::default(),
+            only,
         });
         // Before the first claim: what this host has must not be started anew.
         process.forget_old_records().await?;
@@ -465,12 +476,15 @@ impl House {
         {
             return Ok(false);
         }
-        let unfolded = self
-            .engine
-            .db
-            .fetch_optional(db::sql!("SELECT 1 AS n FROM unfolded LIMIT 1"))
-            .await?;
-        if unfolded.is_some() || !holding::running_now(&self.engine.db).await?.is_empty() {
+        let only = self.process.only.as_deref();
+        // What waits for whom does not matter.
+        let ours = claim::among(only).replace(" AND unit", " WHERE unit");
+        let unfolded = format!("SELECT 1 AS n FROM unfolded{ours} LIMIT 1");
+        let unfolded = db::Statement::built(unfolded);
+        let unfolded = self.engine.db.fetch_optional(unfolded).await?;
+        let running = holding::running_now(&self.engine.db).await?;
+        let ours = |id| only.is_none_or(|only| only.contains(id));
+        if unfolded.is_some() || running.keys().any(ours) {
             return Ok(false);
         }
         for desk in self.process.desks.values() {
@@ -487,20 +501,19 @@ impl House {
         let now = self.engine.clock.now();
         for pair in desk.due_pairs(now) {
             for (kind, version) in &desk.kinds {
-                let row = self
-                    .engine
-                    .db
-                    .fetch_optional(db::sql!(
-                        "SELECT unit FROM ready WHERE pool = $1 AND upstream = $2
-                           AND rank = $3 AND due_at <= $4 AND kind = $5 AND version <= $6 LIMIT 1",
-                        &desk.pool,
-                        &pair.upstream,
-                        pair.rank.number(),
-                        now,
-                        *kind,
-                        *version
-                    ))
-                    .await?;
+                let text = format!(
+                    "SELECT unit FROM ready WHERE pool = $1 AND upstream = $2
+                       AND rank = $3 AND due_at <= $4 AND kind = $5 AND version <= $6{} LIMIT 1",
+                    claim::among(self.process.only.as_deref())
+                );
+                let statement = db::Statement::built(text)
+                    .bind(&desk.pool)
+                    .bind(&pair.upstream)
+                    .bind(pair.rank.number())
+                    .bind(now)
+                    .bind(*kind)
+                    .bind(*version);
+                let row = self.engine.db.fetch_optional(statement).await?;
                 if row.is_some() {
                     return Ok(true);
                 }

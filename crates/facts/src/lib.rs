@@ -5,14 +5,18 @@
 //! |---|---|
 //! | [`repository`] | a repository's address: host, owner, name, and the key that tells two apart |
 //! | [`evidence`] | one observed fact about a published package |
+//! | [`distribution`] | which published package comes from which manifest, and where the two disagree |
 //! | [`manifest`] | one file in which a repository declares what it publishes |
 //! | [`kept`] | any fact with the times at which it was seen |
 //! | [`purl`] | the package URL of an ecosystem's package |
 //! | [`contributor`], [`group`] | people with their addresses; sets of repositories |
+//! | [`git_object`] | the ids that git gives to contents |
 //! | [`json`] | JSON whose text is equal when its meaning is |
 
 pub mod contributor;
+pub mod distribution;
 pub mod evidence;
+pub mod git_object;
 pub mod group;
 pub mod json;
 pub mod kept;

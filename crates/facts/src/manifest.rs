@@ -83,6 +83,8 @@ macro_rules! words {
     };
 }
 
+pub(crate) use words;
+
 words! {
     /// Whether a project means to be published.
     pub enum Intent {

@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Upstream(commands::upstream::UpstreamCommand),
     #[command(subcommand)]
     Worker(commands::worker::WorkerCommand),
+    Distribution(commands::distribution::DistributionArgs),
+    Inspect(commands::inspect::InspectArgs),
     Manifest(commands::manifest::ManifestArgs),
     #[command(subcommand)]
     Drill(commands::drill::DrillCommand),

@@ -3,11 +3,13 @@
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod db;
+pub(crate) mod distribution;
 pub(crate) mod doctor;
 pub(crate) mod drill;
 pub(crate) mod group;
 pub(crate) mod health;
 pub(crate) mod help;
+pub(crate) mod inspect;
 pub(crate) mod manifest;
 pub(crate) mod pool;
 pub(crate) mod repo;

@@ -64,6 +64,10 @@ fn run(session: &Session, command: Command) -> Result<Exit> {
         Command::Pool(command) => until_interrupted(commands::pool::run(session, command)),
         Command::Upstream(command) => until_interrupted(commands::upstream::run(session, command)),
         Command::Worker(command) => until_interrupted(commands::worker::run(session, command)),
+        Command::Distribution(args) => {
+            until_interrupted(commands::distribution::run(session, args))
+        }
+        Command::Inspect(args) => until_interrupted(commands::inspect::run(session, args)),
         Command::Drill(command) => until_interrupted(commands::drill::run(session, command)),
         Command::Db(command) => until_interrupted(commands::db::run(session, command)),
         Command::Doctor(args) => until_interrupted(commands::doctor::run(session, args)),

@@ -78,6 +78,11 @@ impl Session {
         Ok(self.settings.get_or_init(|| config.settings()))
     }
 
+    /// Whether the command line names a store.
+    pub(crate) fn names_a_store(&self) -> bool {
+        self.global.data.is_some() || self.global.database.is_some()
+    }
+
     /// The data directory; it need not exist yet.
     pub(crate) fn data_directory(&self) -> Result<PathBuf> {
         data_directory::locate(self.global.data.as_deref())

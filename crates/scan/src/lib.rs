@@ -4,3 +4,4 @@ pub mod go;
 pub mod mail;
 pub mod manifest;
 pub mod python;
+pub mod release_asset;

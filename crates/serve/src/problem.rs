@@ -51,6 +51,19 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// What we have could not be written down. The cause goes to the log.
+    pub(crate) fn internal(error: impl std::fmt::Display) -> Self {
+        tracing::warn!(%error, "an answer could not be written");
+        Self {
+            code: "E-DB-DATA",
+            title: "The answer could not be written",
+            status: 500,
+            detail: None,
+        }
+    }
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

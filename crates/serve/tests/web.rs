@@ -100,6 +100,50 @@ both! {
         assert!(site.get("/assets/style.css").await.body.contains("--paper"));
     }
 
+    async fn distribution_is_told_in_json_and_csv(db: TestDb) {
+        let site = Site::open(&db, true).await;
+        let id = published(&db).await;
+        let report = site.get(&format!("/api/v1/repos/{id}/distribution")).await.json();
+        assert_eq!(report["data"]["evidence"][0]["package"], "a, \"b\"");
+        assert_eq!(report["data"]["gaps"][0]["grade"], "orphan");
+        let csv = site.get(&format!("/api/v1/repos/{id}/distribution.csv")).await;
+        assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
+        let lines: Vec<&str> = csv.body.lines().collect();
+        assert!(lines[0].starts_with("what,source,ecosystem,name,"), "{}", csv.body);
+        assert!(lines[1].starts_with("published,depsdev,npm,\"a, \"\"b\"\"\","), "{}", csv.body);
+        assert!(lines[2].starts_with("gap,,npm,x,,x/package.json,,orphan,"), "{}", csv.body);
+
+        let gaps = site.get("/api/v1/distribution/gaps?min_grade=name-differs&ecosystem=npm").await;
+        assert_eq!(gaps.json()["data"].as_array().unwrap().len(), 1);
+        assert_eq!(gaps.json()["meta"]["next"], Value::Null);
+        let page = site.get("/api/v1/distribution/gaps.csv?limit=1").await;
+        assert_eq!(page.body.lines().count(), 2, "{}", page.body);
+        let next = page.header("link").unwrap();
+        let next = next.trim_start_matches('<').split('>').next().unwrap();
+        assert!(site.get(next).await.body.contains(",unknown,"));
+
+        let mut address = "/api/v1/distribution/events?limit=1&source=depsdev".to_owned();
+        let mut told = Vec::new();
+        loop {
+            let page = site.get(&address).await;
+            told.push(page.json()["data"][0]["event"].as_str().unwrap().to_owned());
+            let Some(link) = page.header("link") else { break };
+            link.trim_start_matches('<').split('>').next().unwrap().clone_into(&mut address);
+        }
+        assert_eq!(told, ["removed", "appeared", "appeared"]);
+        let csv = site.get("/api/v1/distribution/events.csv?event=removed").await.body;
+        assert_eq!(csv.lines().count(), 2, "{csv}");
+        assert_eq!(site.get("/api/v1/distribution/stats").await.json()["data"]["with_registry"], 1);
+        for (address, status) in [
+            ("/api/v1/repos/99/distribution", 404),
+            ("/api/v1/distribution/gaps?grade=bad", 400),
+            ("/api/v1/distribution/events?cursor=x", 400),
+            ("/api/v1/distribution/events?since=yesterday", 400),
+        ] {
+            assert_eq!(site.get(address).await.status, status, "{address}");
+        }
+    }
+
     async fn metrics_count_units_and_requests(db: TestDb) {
         let site = Site::open(&db, true).await;
         site.engine.enqueue(vec![Enqueue::new(&DAILY, "x")]).await.unwrap();
@@ -109,6 +153,57 @@ both! {
         assert!(text.contains("gleaner_http_requests_total{route=\"/api/v1/pools\""), "{text}");
         assert!(text.contains("gleaner_build_info"), "{text}");
     }
+}
+
+/// A repository with two packages, one of them removed again, and two gaps.
+async fn published(db: &db::Db) -> i64 {
+    use facts::distribution::{Gap, Grade};
+    use store::sources::{Asked, Extent};
+
+    let mut tx = db.begin().await.unwrap();
+    let url = RepositoryUrl::parse("https://github.com/o/r").unwrap();
+    let at = |second: i64| db::Timestamp::from_micros(second * 1_000_000);
+    let added = store::repositories::add(&mut tx, url.into(), at(0)).await;
+    let id = added.unwrap().id();
+    let package = |name: &str| facts::evidence::Evidence {
+        ecosystem: "npm".into(),
+        package: name.into(),
+        ..facts::evidence::Evidence::default()
+    };
+    let said = [package("a, \"b\""), package("c")];
+    for (second, facts) in [(1, &said[..]), (2, &said[..1])] {
+        let asked = Asked {
+            repository: id,
+            source: "depsdev",
+            collector_version: 1,
+            now: at(second),
+        };
+        store::observed::record_evidence(&mut tx, &asked, facts, Extent::Whole)
+            .await
+            .unwrap();
+    }
+    let gap = |name: &str, grade| Gap {
+        ecosystem: "npm".into(),
+        name: name.into(),
+        grade,
+        purl: None,
+        path: Some(format!("{name}/package.json")),
+        package: None,
+        linked: None,
+        reason: None,
+    };
+    let asked = Asked {
+        repository: id,
+        source: "pairing",
+        collector_version: 1,
+        now: at(3),
+    };
+    let gaps = [gap("x", Grade::Orphan), gap("y", Grade::Unknown)];
+    store::distribution::record_gaps(&mut tx, &asked, &gaps, Extent::Whole)
+        .await
+        .unwrap();
+    tx.commit().await.unwrap();
+    id
 }
 
 struct Site {

@@ -44,8 +44,8 @@ pub use {
     trees::{SourceTree, source_trees},
     upstream::{Caller, Credential, Site, Upstream},
     world::{
-        Change, ChangeError, Declared, EPOCH, Fate, Forge, ForgeKind, ORGANISATION, Owner,
-        OwnerKind, Presence, Publication, Registration, Registries, Repository, Token, Version,
-        World, WorldSize, declared,
+        Change, ChangeError, Declared, EPOCH, Fate, File, Forge, ForgeKind, ORGANISATION, Owner,
+        OwnerKind, Packaged, Presence, Publication, Registration, Registries, Release, Repository,
+        Token, Version, World, WorldSize, declared, files, packages, releases,
     },
 };

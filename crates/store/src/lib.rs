@@ -10,8 +10,11 @@
 //! | [`contributors`] | people and their addresses |
 //! | [`observed`] | evidence and manifests as sources report them, with their history |
 //! | [`declared_names`] | whose the names are that manifests declare |
+//! | [`distribution`] | what follows from them: pairings, gaps, events, figures |
 //! | [`drill`] | what drills write, to be counted |
 //! | [`http_cache`] | answers of upstreams with their validators, bounded |
+//! | [`manifest_blobs`] | contents of manifests by their id, bounded |
+//! | [`owner_packages`] | what owners have in their forges' own registries, for a while |
 //! | [`sources`] | when each source was asked and how it answered |
 //! | [`show`] | everything about one repository, for a person |
 //!
@@ -24,13 +27,16 @@
 
 pub mod contributors;
 pub mod declared_names;
+pub mod distribution;
 pub mod drill;
 pub mod forge_hosts;
 pub mod group_sources;
 pub mod groups;
 pub mod http_cache;
+pub mod manifest_blobs;
 pub mod metadata;
 pub mod observed;
+pub mod owner_packages;
 pub mod repositories;
 mod schema;
 pub mod show;

@@ -48,5 +48,17 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0007_declared_names.sql"),
             serves: 1,
         },
+        Migration {
+            number: 8,
+            name: "blobs",
+            sql: include_str!("../migrations/0008_blobs.sql"),
+            serves: 1,
+        },
+        Migration {
+            number: 9,
+            name: "distribution",
+            sql: include_str!("../migrations/0009_distribution.sql"),
+            serves: 1,
+        },
     ],
 };

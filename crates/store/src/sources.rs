@@ -40,6 +40,17 @@ pub struct SourceState {
     pub error: Option<String>,
     /// The version of the collector that got the last answer.
     pub collector_version: Option<i64>,
+    /// How often in a row it could not answer.
+    pub failures: i64,
+    /// When it last could not.
+    pub last_failed_at: Option<Timestamp>,
+}
+
+impl SourceState {
+    /// The last asking brought the whole answer.
+    pub fn is_current(&self) -> bool {
+        self.complete && self.last_answered == Some(self.last_asked)
+    }
 }
 
 /// Notes that a source could not be asked or gave no answer. No fact changes.
@@ -51,10 +62,12 @@ pub async fn could_not_answer(
     now: Timestamp,
 ) -> Result<(), DbError> {
     tx.execute(sql!(
-        "INSERT INTO source_state (repository, source, last_asked, complete, error)
-         VALUES ($1, $2, $3, FALSE, $4)
-         ON CONFLICT (repository, source)
-         DO UPDATE SET last_asked = excluded.last_asked, error = excluded.error",
+        "INSERT INTO source_state
+            (repository, source, last_asked, complete, error, failures, last_failed_at)
+         VALUES ($1, $2, $3, FALSE, $4, 1, $3)
+         ON CONFLICT (repository, source) DO UPDATE SET
+            last_asked = excluded.last_asked, error = excluded.error,
+            failures = source_state.failures + 1, last_failed_at = excluded.last_failed_at",
         repository,
         source,
         now,
@@ -64,11 +77,29 @@ pub async fn could_not_answer(
     Ok(())
 }
 
+/// Whether a source was asked about a repository once and could not answer.
+pub async fn has_failed_at_first(
+    tx: &mut Tx,
+    repository: i64,
+    source: &str,
+) -> Result<bool, DbError> {
+    let row = tx
+        .fetch_optional(sql!(
+            "SELECT 1 AS n FROM source_state
+             WHERE repository = $1 AND source = $2 AND last_answered IS NULL AND failures = 1",
+            repository,
+            source
+        ))
+        .await?;
+    Ok(row.is_some())
+}
+
 /// How each source stands with a repository.
 pub async fn states(db: &Db, repository: i64) -> Result<Vec<SourceState>, DbError> {
     let rows = db
         .fetch_all(sql!(
-            "SELECT source, last_asked, last_answered, complete, error, collector_version
+            "SELECT source, last_asked, last_answered, complete, error, collector_version,
+                failures, last_failed_at
              FROM source_state WHERE repository = $1 ORDER BY source",
             repository
         ))
@@ -127,7 +158,7 @@ pub(crate) async fn answered(
          ON CONFLICT (repository, source) DO UPDATE SET
             last_asked = excluded.last_asked, last_answered = excluded.last_answered,
             complete = excluded.complete, error = excluded.error,
-            collector_version = excluded.collector_version",
+            collector_version = excluded.collector_version, failures = 0",
         asked.repository,
         asked.source,
         asked.now,
@@ -147,5 +178,7 @@ fn read(row: &Row) -> Result<SourceState, DbError> {
         complete: row.get("complete")?,
         error: row.get("error")?,
         collector_version: row.get("collector_version")?,
+        failures: row.get("failures")?,
+        last_failed_at: row.get("last_failed_at")?,
     })
 }

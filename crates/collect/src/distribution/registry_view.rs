@@ -17,7 +17,7 @@ use store::{
     sources::{self, Asked, Extent},
 };
 
-use super::{depsdev, names};
+use super::{depsdev, names, pairing};
 use crate::http::{Ask, Class, Reply, Unknown};
 
 /// What a person can set about these collectors.
@@ -193,7 +193,7 @@ fn finish(
             if question.source == depsdev::SOURCE && recorded.gone > 0 {
                 names::changed(tx, question.repository, question.now).await?;
             }
-            Ok(())
+            pairing::wake(tx, question.repository, question.now).await
         })
     })
 }

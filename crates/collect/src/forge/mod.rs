@@ -10,10 +10,12 @@
 //! Lists come in pages. [`Page::next`] is for the client that gave it, fits into a cursor, and can
 //! be used by a later run.
 
+mod content;
 mod gitea;
 mod github;
 mod gitlab;
 mod host;
+mod publishing;
 mod text;
 
 use engine::{Ending, Run, RunError};
@@ -22,8 +24,15 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 pub use store::metadata::{Seen, Sight};
 
-pub use self::host::{Host, look_up};
-use crate::http::{Session, Unknown};
+pub use self::{
+    content::{Looked, Tree, Wanted},
+    host::{Host, look_up},
+    publishing::{Asset, LAST_RELEASES, OwnerPackages, Package, Release, Releases},
+};
+use crate::{
+    git::{Blob, Entry},
+    http::{Session, Unknown},
+};
 
 /// What asking a forge came to.
 pub type Asked<T> = Result<T, NoAnswer>;
@@ -65,6 +74,46 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         order: Order,
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Asked<Option<Page>>>;
+
+    /// The files of a repository's default branch that are wanted, at any depth.
+    fn tree<'a>(
+        &'a self,
+        which: &'a Which,
+        wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
+    ) -> BoxFuture<'a, Asked<Looked<Tree>>>;
+
+    /// Contents by their ids, in any order. What comes is what the id names, or nothing comes.
+    fn blobs<'a>(
+        &'a self,
+        which: &'a Which,
+        wanted: &'a [Wanted<'a>],
+    ) -> BoxFuture<'a, Asked<Vec<(String, Blob)>>>;
+
+    /// The last [`LAST_RELEASES`] releases with the files attached to them.
+    fn releases<'a>(&'a self, which: &'a Which) -> BoxFuture<'a, Asked<Looked<Releases>>>;
+
+    /// By whose name the packages of a repository are listed.
+    fn packages_owner(&self, which: &Which) -> String {
+        which.owner.clone()
+    }
+
+    /// Whether packages, even public ones, are listed only for those who show a token.
+    fn packages_need_token(&self) -> bool {
+        false
+    }
+
+    /// What an owner has in the registry of the forge, of all types.
+    fn owner_packages<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Asked<OwnerPackages>>;
+
+    /// What one repository has there, and why that is not all; for forges that answer
+    /// [`OwnerPackages::ByRepository`].
+    fn repository_packages<'a>(
+        &'a self,
+        which: &'a Which,
+    ) -> BoxFuture<'a, Asked<Looked<(Vec<Package>, Option<String>)>>> {
+        let why = format!("packages of {} are listed by owner only", which.name);
+        Box::pin(std::future::ready(Err(NoAnswer::Nonsense(why))))
+    }
 }
 
 /// Which repository.

@@ -83,6 +83,12 @@ impl Session {
         }
     }
 
+    /// Whether an upstream is shown a token: some things are open to nobody else.
+    pub fn shows_token(&self, upstream: &str) -> bool {
+        let found = self.http.upstream(upstream);
+        found.is_ok_and(|upstream| !upstream.settings.tokens.is_empty())
+    }
+
     /// What was asked so far.
     pub fn log(&self) -> RequestLog {
         self.book.read()

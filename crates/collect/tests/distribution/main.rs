@@ -1,10 +1,16 @@
-//! Where repositories are published, in the simulated world, through the real client and engine.
+//! Distribution in the simulated world, through the real client and the real engine.
 
 #![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
+mod at_forges;
 mod depsdev;
 mod depsdev_faults;
 mod ecosystems;
+mod forge_corpus;
+mod forge_faults;
+mod forge_truth;
+mod grades;
 mod names;
+mod pairing;
 mod registry_answers;
 mod registry_world;

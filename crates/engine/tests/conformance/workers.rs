@@ -59,6 +59,36 @@ both! {
         assert!(engine.workers().await.unwrap().is_empty(), "it has left");
     }
 
+    async fn a_worker_for_some_units_leaves_the_others_alone(db: TestDb) {
+        let engine = engine(&db);
+        engine.enqueue(vec![
+            once("ours").requires(Requirement::hard(once("first"))),
+            once("theirs"),
+            once("waits").requires(Requirement::hard(once("theirs"))),
+        ]).await.unwrap();
+        let mut ours = Vec::new();
+        for key in ["ours", "first"] {
+            ours.extend(engine.find(&format!("test/once:{key}")).await.unwrap());
+        }
+        let work = async |ours| {
+            let done = act(|run| Box::pin(async move { Ok(run.end(Outcome::Done, ())) }));
+            let worker = Worker::new(engine.clone()).kind(ONCE, done).timing(quick()).only(ours);
+            worker.run_until_idle(CancellationToken::new()).await.unwrap();
+        };
+        // Somebody else has a run that does not end: that is not waited for.
+        let other = Hand::start(&engine, &[ROUND], Duration::from_secs(30)).await.unwrap();
+        engine.enqueue(vec![round("elsewhere")]).await.unwrap();
+        let (held, _) = other.turn(ROUND.pool, Vec::new(), 1, false).await.unwrap();
+        assert_eq!(held.len(), 1);
+        work(Vec::new()).await;
+        assert_eq!(state(&engine, "first").await, State::Ready);
+        work(ours).await;
+        assert_eq!(state(&engine, "ours").await, State::Done);
+        assert_eq!(state(&engine, "first").await, State::Done);
+        assert_eq!(state(&engine, "theirs").await, State::Ready);
+        assert_eq!(state(&engine, "waits").await, State::Waiting);
+    }
+
     async fn a_batch_pool_completes_by_the_hundred(db: TestDb) {
         let engine = engine(&db);
         db.execute(sql!("CREATE TABLE fact (unit BIGINT)")).await.unwrap();

@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 use store::repositories::{self, Filter, Repository};
 
 pub(super) use add::add_batch;
+pub(super) use find::address;
 pub(crate) use find::find;
 
 use crate::{

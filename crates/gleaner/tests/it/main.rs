@@ -6,6 +6,7 @@ mod bad_input;
 mod catalogue;
 mod configuration;
 mod disks;
+mod distribution;
 mod help;
 mod manifest;
 mod sandbox;

@@ -314,6 +314,12 @@ pub fn recognise(path: &str) -> Option<&'static Format> {
         .find(|format| format.files.iter().any(|files| files.matches(path, name)))
 }
 
+/// How many forms of file names are known. While it is the same, a tree that was listed before has
+/// no more manifests than were found in it.
+pub fn patterns() -> usize {
+    FORMATS.iter().map(|format| format.files.len()).sum()
+}
+
 /// How a format's files are named.
 #[derive(Debug)]
 enum Files {

@@ -20,3 +20,4 @@ mod python_names;
 mod python_sdist;
 mod python_simple;
 mod python_wheel;
+mod release_asset;

@@ -1,6 +1,8 @@
 //! REST under `/api/v1`: lists as `{"data": […], "meta": {…}}`, single things
 //! as `{"data": {…}}`, keyset paging with `Link` and `meta.next`.
 
+mod csv;
+mod distribution;
 mod operations;
 mod repos;
 mod units;
@@ -27,6 +29,13 @@ pub(crate) fn router() -> Router<Web> {
         .route("/workers", get(operations::workers))
         .route("/repos", get(repos::list))
         .route("/repos/{id}", get(repos::show))
+        .route("/repos/{id}/distribution", get(distribution::show))
+        .route("/repos/{id}/distribution.csv", get(distribution::show_csv))
+        .route("/distribution/stats", get(distribution::stats))
+        .route("/distribution/gaps", get(distribution::gaps))
+        .route("/distribution/gaps.csv", get(distribution::gaps_csv))
+        .route("/distribution/events", get(distribution::events))
+        .route("/distribution/events.csv", get(distribution::events_csv))
 }
 
 /// The page size that a list may have.
@@ -43,14 +52,31 @@ fn one(data: impl Serialize) -> Response {
 
 /// A list; `next` is the address of the page behind it.
 fn list(web: &Web, data: &[impl Serialize], next: Option<(String, String)>) -> Response {
-    let (cursor, address) = next.unzip();
+    let cursor = next.as_ref().map(|(cursor, _)| cursor);
     let as_of = web.engine.clock().now();
     let body = json!({ "data": data, "meta": { "next": cursor, "as_of": as_of } });
-    let mut response = Json(body).into_response();
-    if let Some(address) = address
+    link(Json(body).into_response(), next)
+}
+
+/// Says where the page behind this one is.
+fn link(mut response: Response, next: Option<(String, String)>) -> Response {
+    if let Some((_, address)) = next
         && let Ok(link) = HeaderValue::from_str(&format!("<{address}>; rel=\"next\""))
     {
         response.headers_mut().insert(header::LINK, link);
     }
     response
+}
+
+/// A value as it may stand in a query.
+fn percent(value: &str) -> String {
+    use std::fmt::Write as _;
+    value.bytes().fold(String::new(), |mut text, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+        text
+    })
 }

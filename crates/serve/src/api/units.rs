@@ -7,7 +7,7 @@ use axum::{
 use engine::{State as UnitState, UnitFilter, UnitId};
 use serde::Deserialize;
 
-use super::{list as list_of, one, page_size};
+use super::{list as list_of, one, page_size, percent};
 use crate::{Web, problem::Problem};
 
 #[derive(Debug, Deserialize)]
@@ -90,17 +90,4 @@ async fn find(web: &Web, address: &str) -> Result<UnitId, Problem> {
 
 fn missing(address: &str) -> Problem {
     Problem::not_found(format!("there is no unit `{address}`"))
-}
-
-/// A value as it may stand in a query.
-fn percent(value: &str) -> String {
-    use std::fmt::Write as _;
-    value.bytes().fold(String::new(), |mut text, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
 }

@@ -124,8 +124,35 @@ impl Page {
 
 /// The address with its query.
 pub(super) fn address(url: &str, query: &Parameters) -> String {
+    if query.is_empty() {
+        return url.to_owned();
+    }
     let encoded: String = url::form_urlencoded::Serializer::new(String::new())
         .extend_pairs(query)
         .finish();
     format!("{url}?{encoded}")
+}
+
+/// Base64, broken into lines of this length (none if it is 0), as forges write contents.
+pub(super) fn base64(bytes: &[u8], line: usize) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len() * 3 / 2);
+    let mut written = 0;
+    for chunk in bytes.chunks(3) {
+        let three = [0, 1, 2].map(|at| u32::from(chunk.get(at).copied().unwrap_or(0)));
+        let word = three[0] << 16 | three[1] << 8 | three[2];
+        for (at, shift) in [18, 12, 6, 0].into_iter().enumerate() {
+            let letter = LETTERS[(word >> shift & 63) as usize];
+            text.push(if at <= chunk.len() {
+                char::from(letter)
+            } else {
+                '='
+            });
+            written += 1;
+            if line > 0 && written % line == 0 {
+                text.push('\n');
+            }
+        }
+    }
+    text
 }

@@ -1,8 +1,13 @@
 //! One forge's repositories and owners, with the names they had before.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
-use super::{Owner, OwnerKind, Presence, Repository};
+use jiff::Timestamp;
+
+use super::{ChangeError, File, Owner, OwnerKind, Presence, Repository, Tree, files};
 
 /// Which software a forge runs, as far as the world must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +29,8 @@ pub struct Forge {
     paths: HashMap<String, u64>,
     /// Former lower-case paths; one that is taken again no longer leads on.
     moved: HashMap<String, u64>,
+    /// Files that somebody put there, in place of those that follow from the repository.
+    planted: HashMap<u64, Arc<Tree>>,
     next_id: u64,
 }
 
@@ -43,6 +50,7 @@ impl Forge {
             owners: BTreeMap::new(),
             paths: HashMap::new(),
             moved: HashMap::new(),
+            planted: HashMap::new(),
             next_id: 500_000_000,
         }
     }
@@ -84,6 +92,31 @@ impl Forge {
             }
             _ => Lookup::Nothing,
         }
+    }
+
+    /// The files of a repository.
+    pub(crate) fn tree(&self, repository: &Repository) -> Arc<Tree> {
+        match self.planted.get(&repository.id) {
+            Some(planted) if !repository.empty => Arc::clone(planted),
+            _ => Arc::new(Tree::of(files(repository))),
+        }
+    }
+
+    pub(super) fn plant(
+        &mut self,
+        named: &str,
+        mut planted: Vec<File>,
+        now: Timestamp,
+    ) -> Result<(), ChangeError> {
+        let id = self
+            .find(named)
+            .ok_or_else(|| ChangeError::NoRepository(named.to_owned()))?;
+        planted.sort_by(|a, b| a.path.cmp(&b.path));
+        self.planted.insert(id, Arc::new(Tree::of(planted)));
+        self.edit(id, |found| {
+            (found.pushed_at, found.updated_at, found.empty) = (now, now, false);
+        });
+        Ok(())
     }
 
     pub(super) fn fresh_id(&mut self) -> u64 {

@@ -7,12 +7,16 @@
 
 mod change;
 mod declared;
+mod files;
 mod forge;
 mod generate;
 mod origin;
+mod packages;
 mod publication;
+mod releases;
 mod repository;
 mod token;
+mod tree;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -21,16 +25,19 @@ use std::{
 
 use jiff::Timestamp;
 
-pub(crate) use forge::Lookup;
 pub use {
     change::{Change, ChangeError},
     declared::{Declared, declared},
+    files::{File, files},
     forge::{Forge, ForgeKind},
     generate::{EPOCH, ORGANISATION},
+    packages::{Packaged, packages},
     publication::{Fate, Publication, Registration, Registries, Version},
+    releases::{Release, releases},
     repository::{Owner, OwnerKind, Presence, Repository},
     token::Token,
 };
+pub(crate) use {forge::Lookup, tree::Tree};
 
 use crate::{clock::WorldClock, dice::fingerprint};
 
@@ -160,6 +167,22 @@ impl World {
                 .collect()
         })
         .unwrap_or_default()
+    }
+
+    /// Puts these files into a repository, in place of all it had.
+    pub fn plant(
+        &self,
+        forge: &str,
+        repository: &str,
+        files: Vec<File>,
+    ) -> Result<(), ChangeError> {
+        let now = self.clock.now();
+        let mut state = self.state();
+        let forge = state
+            .forges
+            .get_mut(forge)
+            .ok_or_else(|| ChangeError::NoForge(forge.to_owned()))?;
+        forge.plant(repository, files, now)
     }
 
     /// Gives a token out. As soon as an upstream has given out one, it refuses

@@ -20,6 +20,9 @@ pub struct Token {
     pub limit: Option<u64>,
 }
 
+/// What people usually tick.
+const USUAL: [&str; 3] = ["public_repo", "read:org", "read:packages"];
+
 impl Token {
     /// A token with the usual rights and the usual limit.
     pub fn new(upstream: &str, name: &str, secret: &str) -> Self {
@@ -27,7 +30,7 @@ impl Token {
             upstream: upstream.to_owned(),
             name: name.to_owned(),
             secret: secret.to_owned(),
-            scopes: Some(vec!["public_repo".to_owned(), "read:org".to_owned()]),
+            scopes: Some(USUAL.map(str::to_owned).into()),
             limit: None,
         }
     }
@@ -42,6 +45,11 @@ impl Token {
     pub fn with_scopes(mut self, scopes: &[&str]) -> Self {
         self.scopes = Some(scopes.iter().map(|&scope| scope.to_owned()).collect());
         self
+    }
+
+    pub(crate) fn lists_packages(&self) -> bool {
+        let scopes = self.scopes.iter().flatten();
+        scopes.into_iter().any(|scope| scope == "read:packages")
     }
 
     pub(crate) fn sees_private(&self) -> bool {

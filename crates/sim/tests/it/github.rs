@@ -213,7 +213,7 @@ async fn accounts_tell_their_kind_and_tokens_their_scopes() {
     let user = get_as(&server, HOST, "/user", Some("any")).await;
     assert_eq!(
         header(&user, "x-oauth-scopes"),
-        Some("public_repo, read:org")
+        Some("public_repo, read:org, read:packages")
     );
     assert_eq!(get(&server, HOST, "/user").await.status(), 401);
 }

@@ -153,7 +153,7 @@ pub async fn evidence_history(
 }
 
 /// Earlier states and the present one, of the fact that the condition on `x` picks.
-pub(super) fn spans_text<F: Fact>(condition: &str) -> String {
+pub(crate) fn spans_text<F: Fact>(condition: &str) -> String {
     let table = F::TABLE;
     let kept = |prefix| joined(prefix, F::STATE.iter().chain(F::BESIDE));
     format!(
@@ -171,7 +171,7 @@ pub(super) fn spans_text<F: Fact>(condition: &str) -> String {
     )
 }
 
-pub(super) fn read_span<F: Fact>(row: &Row) -> Result<Span<F>, DbError> {
+pub(crate) fn read_span<F: Fact>(row: &Row) -> Result<Span<F>, DbError> {
     Ok(Span {
         fact: F::read(row)?,
         collector_version: row.get("collector_version")?,

@@ -124,7 +124,7 @@ pub(super) fn attributes(row: &Row) -> Result<Attributes, DbError> {
     })
 }
 
-fn word<T>(row: &Row, column: &str, read: fn(&str) -> Option<T>) -> Result<T, DbError> {
+pub(crate) fn word<T>(row: &Row, column: &str, read: fn(&str) -> Option<T>) -> Result<T, DbError> {
     let word: String = row.get(column)?;
     read(&word).ok_or_else(|| DbError::Value {
         column: column.to_owned(),

@@ -22,7 +22,10 @@ use facts::{evidence::Evidence, kept::Kept, manifest::ManifestFact};
 use serde::Serialize;
 
 pub use evidence::{Appearance, evidence, evidence_history, first_appearances};
+pub(crate) use evidence::{read_span, spans_text};
+pub(crate) use manifests::word;
 pub use manifests::{manifest_history, manifests};
+pub(crate) use record::write;
 
 use crate::sources::{Asked, Extent};
 
@@ -63,7 +66,7 @@ pub async fn record_manifests(
 
 /// What `record` must know about a sort of fact. The table's history is `<table>_history` with a
 /// column named as the table.
-trait Fact: Sized + Clone {
+pub(crate) trait Fact: Sized + Clone {
     const TABLE: &'static str;
     /// What tells two facts of one source apart.
     const KEY: &'static [&'static str];
@@ -107,7 +110,7 @@ fn read_kept<F: Fact>(row: &Row) -> Result<Kept<F>, DbError> {
 }
 
 /// The facts of a repository, in the order of their keys. Those that are gone only when asked for.
-async fn kept<F: Fact>(
+pub(crate) async fn kept<F: Fact>(
     db: &db::Db,
     repository: i64,
     with_gone: bool,

@@ -15,7 +15,20 @@ struct Existing<F> {
     last_seen: Timestamp,
 }
 
+/// Writes an answer down, and that there was one.
 pub(super) async fn record<F: Fact>(
+    tx: &mut Tx,
+    asked: &Asked<'_>,
+    facts: &[F],
+    extent: Extent<'_>,
+) -> Result<Recorded, DbError> {
+    let recorded = write(tx, asked, facts, extent).await?;
+    answered(tx, asked, extent).await?;
+    Ok(recorded)
+}
+
+/// Writes down what an answer says, or what was derived from several.
+pub(crate) async fn write<F: Fact>(
     tx: &mut Tx,
     asked: &Asked<'_>,
     facts: &[F],
@@ -63,7 +76,6 @@ pub(super) async fn record<F: Fact>(
             .collect();
         recorded.gone = end::<F>(tx, asked, ended).await?;
     }
-    answered(tx, asked, extent).await?;
     Ok(recorded)
 }
 

@@ -61,10 +61,10 @@ impl Repository {
 }
 
 /// The columns of [`read`], of a table called `r`.
-const COLUMNS: &str = "r.id, r.forge, r.host, r.owner, r.name, r.url, r.forge_id, r.local, \
+pub(crate) const COLUMNS: &str = "r.id, r.forge, r.host, r.owner, r.name, r.url, r.forge_id, r.local, \
                        r.archived, r.default_branch, r.added_at, r.gone_at";
 
-fn read(row: &Row) -> Result<Repository, DbError> {
+pub(crate) fn read(row: &Row) -> Result<Repository, DbError> {
     Ok(Repository {
         id: row.get("id")?,
         forge: row.get("forge")?,

@@ -1,28 +1,46 @@
 //! `distribution/manifests`: reads a repository's tree and records how it
 //! declares itself. The pattern for all later collectors.
+//!
+//! A repository on this machine is read by git, one on a forge through the forge: one listing of
+//! the tree, and only those contents that nobody has fetched before. When a bump of the parsers'
+//! version makes a unit due, what the last visit saw is read again without asking the forge.
 
 use std::{path::Path, time::Duration};
 
-use db::Timestamp;
 use engine::{Ending, Enqueue, Outcome, Run, RunError};
 use facts::{manifest::ManifestFact, repository::RepositoryUrl};
 use serde::{Deserialize, Serialize};
 use store::{
     observed, repositories,
     repositories::Repository,
-    sources::{self, Asked, Extent},
+    sources::{self, Extent},
 };
 
-use super::{Snapshot, read_manifests};
+use super::{
+    MAX_MANIFESTS, Snapshot,
+    kept_blobs::KeptBlobs,
+    read_manifests,
+    remote::{self, Cellar},
+    visit::Visit,
+};
 use crate::{
     answer::Answer,
     collector::{Collector, Need, kind},
+    distribution::{
+        at_forge::{self, Opening, Question},
+        names, pairing,
+    },
+    forge::Looked,
     git::{Limits, Local},
+    http::{Http, RequestLog},
 };
 
 /// Reads manifests.
-#[derive(Clone, Copy, Debug)]
-pub struct Manifests;
+#[derive(Clone, Debug)]
+pub struct Manifests {
+    http: Http,
+    kept: KeptBlobs,
+}
 
 /// The name under which facts are recorded.
 const SOURCE: &str = "manifests";
@@ -36,30 +54,52 @@ pub struct Subject {
     pub repository: i64,
 }
 
-/// How far a large tree has been written down.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// How far a large tree has been written down, and what is remembered of the last visit.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Progress {
     commit: String,
     written: usize,
+    #[serde(default)]
+    visit: Option<Visit>,
 }
 
 /// What a run says of itself.
-#[derive(Debug, Serialize)]
-struct Report<'a> {
-    commit: &'a str,
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    commit: String,
     manifests: usize,
     unreadable: usize,
     left_out: usize,
+    /// Made from another repository, as far as its forge told: its manifests are that one's too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fork: Option<bool>,
+    /// The parsers are new, the contents are those of the last visit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    read_again: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<RequestLog>,
 }
 
-/// The unit of a repository, if this collector can read it: so far, one that
-/// lies on this machine.
+/// The unit of a repository.
 pub fn unit(id: i64, url: &RepositoryUrl) -> Option<Enqueue> {
-    url.is_local().then(|| {
-        let subject = Subject { repository: id };
-        Enqueue::new(&kind::<Manifests>(), id.to_string())
-            .payload(serde_json::to_value(subject).unwrap_or_default())
+    let subject = Subject { repository: id };
+    let unit = Enqueue::new(&kind::<Manifests>(), id.to_string())
+        .payload(serde_json::to_value(subject).unwrap_or_default());
+    Some(if url.is_local() {
+        unit
+    } else {
+        unit.upstream(url.host())
     })
+}
+
+impl Manifests {
+    /// Asks through this client.
+    pub fn new(http: Http) -> Self {
+        Self {
+            http,
+            kept: KeptBlobs::default(),
+        }
+    }
 }
 
 impl Collector for Manifests {
@@ -70,7 +110,7 @@ impl Collector for Manifests {
     const CADENCE: Option<Duration> = Some(Duration::from_hours(180 * 24));
     const POOL: &'static str = "distribution";
     const MAX_RUN: Duration = Duration::from_mins(30);
-    const NEEDS: &'static [Need] = &[Need::Tool("git")];
+    const NEEDS: &'static [Need] = &[Need::Tool("git"), Need::Network];
 
     type Subject = Subject;
     type Cursor = Progress;
@@ -78,42 +118,113 @@ impl Collector for Manifests {
     async fn run(
         &self,
         subject: Subject,
-        _cursor: Option<Progress>,
+        cursor: Option<Progress>,
         cx: &Run,
     ) -> Result<Ending, RunError> {
+        let repository = match at_forge::tracked(cx, subject.repository).await? {
+            Ok(repository) => repository,
+            Err(over) => return Ok(over),
+        };
         // All facts of one run are observed at one time: what an earlier run
         // saw and this one did not is then easily told.
-        let now = cx.clock().now();
-        let Some(repository) = repositories::by_id(cx.db(), subject.repository).await? else {
-            let why = "the repository is no longer tracked".to_owned();
-            return Ok(cx.end(Outcome::Gone { why }, ()));
-        };
-        let asked = Question {
+        let question = Question {
             repository: repository.id,
-            now,
+            source: SOURCE,
+            collector_version: Self::VERSION,
+            now: cx.clock().now(),
         };
-        match answer(&repository).await {
-            Answer::Found(snapshot) => found(asked, snapshot, cx).await,
-            Answer::Absent => {
-                let report = Report {
-                    commit: "",
-                    manifests: 0,
-                    unreadable: 0,
-                    left_out: 0,
-                };
-                Ok(cx.finish(Outcome::Done, report, asked, |tx, asked| {
-                    Box::pin(async move {
-                        observed::record_manifests(tx, &asked.asked(), &[], Extent::Whole).await?;
-                        Ok(())
-                    })
-                }))
+        if repository.local {
+            return match on_this_machine(&repository).await {
+                Answer::Found(snapshot) => {
+                    let branch = Some(snapshot.branch.clone());
+                    found(question, snapshot, branch, None, Report::default(), cx).await
+                }
+                Answer::Absent => Ok(nothing_declared(question, Report::default(), cx)),
+                Answer::Unknown(why) => could_not_read(question, why, cx).await,
+            };
+        }
+        self.at_forge(repository, question, cursor, cx).await
+    }
+}
+
+impl Manifests {
+    async fn at_forge(
+        &self,
+        repository: Repository,
+        question: Question,
+        cursor: Option<Progress>,
+        cx: &Run,
+    ) -> Result<Ending, RunError> {
+        let cellar = Cellar {
+            kept: &self.kept,
+            db: cx.db(),
+            now: question.now,
+        };
+        let last = cursor.as_ref().and_then(|progress| progress.visit.as_ref());
+        if let Some(visit) = last
+            && let Some(snapshot) = read_again(&repository, visit, &cellar).await?
+        {
+            let report = Report {
+                read_again: true,
+                ..Report::default()
+            };
+            let visit = Some(visit.clone());
+            return found(question, snapshot, None, visit, report, cx).await;
+        }
+
+        let at = match at_forge::open(cx, &self.http, repository, question, &cursor).await? {
+            Opening::Ready(at) => at,
+            Opening::Over(ending) => return Ok(ending),
+        };
+        let fork = store::metadata::of(cx.db(), question.repository)
+            .await?
+            .and_then(|metadata| metadata.fork);
+        let looked = match remote::read(at.client.as_ref(), &at.which, &cellar).await {
+            Ok(looked) => looked,
+            Err(why) => {
+                return at_forge::could_not_ask(cx, question, &cursor, why, &at.session).await;
             }
-            Answer::Unknown(why) => could_not_ask(asked, why, cx).await,
+        };
+        let report = Report {
+            fork,
+            requests: Some(at.session.log()),
+            ..Report::default()
+        };
+        match looked {
+            Looked::Here(snapshot) => {
+                let visit = Visit::of(&snapshot, question.now);
+                found(question, snapshot, None, visit, report, cx).await
+            }
+            Looked::Empty => Ok(nothing_declared(question, report, cx)),
+            Looked::Missing => Ok(at_forge::not_shown(cx, question, false, &at)),
+            Looked::Blocked => Ok(at_forge::not_shown(cx, question, true, &at)),
         }
     }
 }
 
-async fn answer(repository: &Repository) -> Answer<Snapshot> {
+/// What the last visit saw, as the parsers of today read it; none if the forge should be asked.
+async fn read_again(
+    repository: &Repository,
+    visit: &Visit,
+    cellar: &Cellar<'_>,
+) -> Result<Option<Snapshot>, RunError> {
+    let cadence = Manifests::CADENCE.unwrap_or_default();
+    let states = sources::states(cellar.db, repository.id).await?;
+    let older = states.iter().any(|state| {
+        let version = state.collector_version;
+        let older = version.is_some_and(|version| version < Manifests::VERSION);
+        state.source == SOURCE && state.complete && older
+    });
+    if !older || repository.archived || !visit.serves(cellar.now, cadence) {
+        return Ok(None);
+    }
+    let limit = MAX_MANIFESTS + 1;
+    let mut known = observed::manifests(cellar.db, repository.id, false, limit).await?;
+    known.retain(|kept| kept.source == SOURCE);
+    Ok(remote::read_again(&known, &visit.silent, cellar).await)
+}
+
+async fn on_this_machine(repository: &Repository) -> Answer<Snapshot> {
     let path = RepositoryUrl::parse(&repository.url)
         .ok()
         .and_then(|url| url.path());
@@ -126,20 +237,41 @@ async fn answer(repository: &Repository) -> Answer<Snapshot> {
     }
 }
 
-async fn found(asked: Question, snapshot: Snapshot, cx: &Run) -> Result<Ending, RunError> {
+/// A repository without a commit declares nothing, and that is known.
+fn nothing_declared(question: Question, report: Report, cx: &Run) -> Ending {
+    let ending = cx.finish(Outcome::Done, report, question, |tx, question| {
+        Box::pin(async move {
+            observed::record_manifests(tx, &question.asked(), &[], Extent::Whole).await?;
+            pairing::wake(tx, question.repository, question.now).await
+        })
+    });
+    ending.cursor(Progress::default())
+}
+
+/// `branch` is the default branch as the repository on this machine has it; a forge's is learned
+/// elsewhere.
+async fn found(
+    question: Question,
+    snapshot: Snapshot,
+    branch: Option<Option<String>>,
+    visit: Option<Visit>,
+    report: Report,
+    cx: &Run,
+) -> Result<Ending, RunError> {
     let Snapshot {
         commit,
-        branch,
         mut facts,
         left_out,
+        cut,
+        ..
     } = snapshot;
-    let report = serde_json::to_value(Report {
-        commit: &commit,
+    let report = Report {
+        commit: commit.clone(),
         manifests: facts.len(),
         unreadable: facts.iter().filter(|fact| fact.error.is_some()).count(),
         left_out,
-    })
-    .map_err(RunError::unit)?;
+        ..report
+    };
 
     // A tree with thousands of manifests is written in pieces. Until the last
     // one says "whole", nothing that was there before counts as gone.
@@ -148,19 +280,21 @@ async fn found(asked: Question, snapshot: Snapshot, cx: &Run) -> Result<Ending, 
         let progress = Progress {
             commit: commit.clone(),
             written: index * CHUNK + chunk.len(),
+            visit: None,
         };
-        let piece = (asked, chunk.to_vec());
-        cx.commit(&progress, &piece, |tx, (asked, chunk)| {
+        let piece = (question, chunk.to_vec());
+        cx.commit(&progress, &piece, |tx, (question, chunk)| {
             Box::pin(async move {
                 let extent = Extent::Part("being read");
-                observed::record_manifests(tx, &asked.asked(), chunk, extent).await?;
+                observed::record_manifests(tx, &question.asked(), chunk, extent).await?;
                 Ok(())
             })
         })
         .await?;
     }
 
-    let missing = (left_out > 0).then(|| format!("{left_out} manifests were left out"));
+    let missing =
+        cut.or_else(|| (left_out > 0).then(|| format!("{left_out} manifests were left out")));
     let outcome = match &missing {
         None => Outcome::Done,
         Some(why) => Outcome::Partial {
@@ -168,30 +302,41 @@ async fn found(asked: Question, snapshot: Snapshot, cx: &Run) -> Result<Ending, 
             retry_at: None,
         },
     };
+    let progress = Progress {
+        written: report.manifests,
+        commit,
+        visit,
+    };
     let facts = Last {
-        asked,
+        question,
         branch,
         facts: last,
         missing,
     };
-    Ok(cx.finish(outcome, report, facts, |tx, last| {
+    let ending = cx.finish(outcome, report, facts, |tx, last| {
         Box::pin(async move {
             let extent = last.missing.as_deref().map_or(Extent::Whole, Extent::Part);
-            observed::record_manifests(tx, &last.asked.asked(), &last.facts, extent).await?;
-            let branch = last.branch.as_deref();
-            repositories::set_default_branch(tx, last.asked.repository, branch).await?;
-            Ok(())
+            observed::record_manifests(tx, &last.question.asked(), &last.facts, extent).await?;
+            if let Some(branch) = &last.branch {
+                let repository = last.question.repository;
+                repositories::set_default_branch(tx, repository, branch.as_deref()).await?;
+            }
+            if last.branch.is_none() {
+                names::changed(tx, last.question.repository, last.question.now).await?;
+            }
+            pairing::wake(tx, last.question.repository, last.question.now).await
         })
-    }))
+    });
+    Ok(ending.cursor(progress))
 }
 
-/// Nothing is known that was not known before, except that we asked. The note
-/// is written at once; the run then fails, and the engine decides when to ask again.
-async fn could_not_ask(asked: Question, why: String, cx: &Run) -> Result<Ending, RunError> {
-    let note = (asked, why.clone());
-    cx.commit(&(), &note, |tx, (asked, why)| {
+/// Nothing is known that was not known before, except that we looked. The note
+/// is written at once; the run then fails, and the engine decides when to look again.
+async fn could_not_read(question: Question, why: String, cx: &Run) -> Result<Ending, RunError> {
+    let note = (question, why.clone());
+    cx.commit(&(), &note, |tx, (question, why)| {
         Box::pin(async move {
-            sources::could_not_answer(tx, asked.repository, SOURCE, why, asked.now).await?;
+            sources::could_not_answer(tx, question.repository, SOURCE, why, question.now).await?;
             Ok(())
         })
     })
@@ -199,28 +344,10 @@ async fn could_not_ask(asked: Question, why: String, cx: &Run) -> Result<Ending,
     Err(RunError::unit(why))
 }
 
-/// Who is asked about what, and when.
-#[derive(Clone, Copy, Debug)]
-struct Question {
-    repository: i64,
-    now: Timestamp,
-}
-
-impl Question {
-    fn asked(&self) -> Asked<'static> {
-        Asked {
-            repository: self.repository,
-            source: SOURCE,
-            collector_version: Manifests::VERSION,
-            now: self.now,
-        }
-    }
-}
-
 /// The last piece of a snapshot.
 struct Last {
-    asked: Question,
-    branch: Option<String>,
+    question: Question,
+    branch: Option<Option<String>>,
     facts: Vec<ManifestFact>,
     missing: Option<String>,
 }

@@ -1,7 +1,10 @@
-//! How a repository declares itself: the manifests in its tree.
+//! How a repository declares itself: the manifests in its tree, on this machine or on its forge.
 
 mod collector;
+mod kept_blobs;
 mod read;
+mod remote;
+mod visit;
 
 pub use collector::{Manifests, Subject, unit};
 pub use read::{MAX_MANIFESTS, Snapshot, read_manifests};

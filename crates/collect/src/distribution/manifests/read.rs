@@ -20,18 +20,22 @@ pub const MAX_MANIFESTS: usize = 50_000;
 const MAX_ERROR_CHARS: usize = 300;
 
 /// The manifests of one commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The commit that was read.
+    /// The commit that was read, or its tree where a forge tells no more.
     pub commit: String,
     /// The branch it was found by.
     pub branch: Option<String>,
     /// One fact for each manifest, in the order of their paths. One that could not be read is
     /// there with its error.
     pub facts: Vec<ManifestFact>,
+    /// Path and id of files that only share a manifest's name.
+    pub silent: Vec<(String, String)>,
     /// How many manifests were left out because there are too many, or because the repository does
     /// not hold their contents. With any, the snapshot is only a part.
     pub left_out: usize,
+    /// Part of the tree could not be listed, and why. Then, too, the snapshot is only a part.
+    pub cut: Option<String>,
 }
 
 /// Reads the manifests on the default branch. A repository without commits is an
@@ -44,18 +48,22 @@ pub async fn read_manifests(repository: &Local) -> Answer<Snapshot> {
     }
 }
 
+/// Whether an entry of a tree is a manifest, by its name.
+pub(super) fn is_manifest(entry: &Entry) -> bool {
+    entry.kind == EntryKind::File && manifest::recognise(&entry.path).is_some()
+}
+
 async fn try_read(repository: &Local) -> Result<Option<Snapshot>, GitError> {
     let Head::Commit { id: commit, branch } = repository.head().await? else {
         return Ok(None);
     };
-    let mut left_out = 0;
+    let mut too_many = 0;
     let mut count = 0;
     let found = repository
         .tree(&commit, |entry| {
-            let manifest =
-                entry.kind == EntryKind::File && manifest::recognise(&entry.path).is_some();
+            let manifest = is_manifest(entry);
             count += usize::from(manifest);
-            left_out += usize::from(manifest && count > MAX_MANIFESTS);
+            too_many += usize::from(manifest && count > MAX_MANIFESTS);
             manifest && count <= MAX_MANIFESTS
         })
         .await?;
@@ -66,46 +74,64 @@ async fn try_read(repository: &Local) -> Result<Option<Snapshot>, GitError> {
             .size
             .is_none_or(|size| size <= manifest::MAX_BYTES as u64)
     });
-    let mut facts: Vec<ManifestFact> = large
-        .into_iter()
-        .filter_map(|entry| refused(entry, entry.size.unwrap_or_default()))
-        .collect();
-
+    let mut reading = Reading::default();
+    for entry in large {
+        let bytes = entry.size.unwrap_or_default();
+        reading.take(entry, Blob::TooLarge { bytes });
+    }
     let ids: Vec<&str> = small.iter().map(|entry| entry.id.as_str()).collect();
-    let mut parsed: Vec<(String, Manifest)> = Vec::new();
-    let mut blob_of: Vec<&str> = Vec::new();
     repository
-        .blobs(&ids, |place, blob| {
-            let entry = small[place];
-            match blob {
-                Blob::Bytes(bytes) => match read(entry, &bytes) {
-                    Some(Ok(manifest)) => {
-                        parsed.push((entry.path.clone(), manifest));
-                        blob_of.push(&entry.id);
-                    }
-                    Some(Err(fact)) => facts.push(fact),
-                    None => {}
-                },
-                Blob::TooLarge { bytes } => facts.extend(refused(entry, bytes)),
-                Blob::Missing => left_out += 1,
-            }
-        })
+        .blobs(&ids, |place, blob| reading.take(small[place], blob))
         .await?;
+    let mut snapshot = reading.finish(commit, branch);
+    snapshot.left_out += too_many;
+    Ok(Some(snapshot))
+}
 
-    manifest::resolve(&mut parsed);
-    facts.extend(
-        parsed
-            .into_iter()
-            .zip(blob_of)
-            .map(|((path, manifest), blob)| fact(path, manifest, blob)),
-    );
-    facts.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(Some(Snapshot {
-        commit,
-        branch,
-        facts,
-        left_out,
-    }))
+/// Manifests on their way from contents to facts.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    facts: Vec<ManifestFact>,
+    parsed: Vec<(String, Manifest)>,
+    /// The ids of what was parsed, in the same order.
+    blob_of: Vec<String>,
+    silent: Vec<(String, String)>,
+    left_out: usize,
+}
+
+impl Reading {
+    /// Reads one file.
+    pub(super) fn take(&mut self, entry: &Entry, blob: Blob) {
+        match blob {
+            Blob::Bytes(bytes) => match read(entry, &bytes) {
+                Some(Ok(manifest)) => {
+                    self.parsed.push((entry.path.clone(), manifest));
+                    self.blob_of.push(entry.id.clone());
+                }
+                Some(Err(fact)) => self.facts.push(fact),
+                None => self.silent.push((entry.path.clone(), entry.id.clone())),
+            },
+            Blob::TooLarge { bytes } => self.facts.extend(refused(entry, bytes)),
+            Blob::Missing => self.left_out += 1,
+        }
+    }
+
+    /// All files of the tree have been taken: what one tells about another is filled in.
+    pub(super) fn finish(mut self, commit: String, branch: Option<String>) -> Snapshot {
+        manifest::resolve(&mut self.parsed);
+        let parsed = self.parsed.into_iter().zip(self.blob_of);
+        let mut facts = self.facts;
+        facts.extend(parsed.map(|((path, manifest), blob)| fact(path, manifest, blob)));
+        facts.sort_by(|a, b| a.path.cmp(&b.path));
+        Snapshot {
+            commit,
+            branch,
+            facts,
+            silent: self.silent,
+            left_out: self.left_out,
+            cut: None,
+        }
+    }
 }
 
 /// What a file says; an error becomes a fact of its own, and a file that only shares a manifest's
@@ -134,7 +160,7 @@ fn unread(entry: &Entry, format: &Format, error: &ManifestError) -> ManifestFact
     }
 }
 
-fn fact(path: String, manifest: Manifest, blob: &str) -> ManifestFact {
+fn fact(path: String, manifest: Manifest, blob: String) -> ManifestFact {
     let mut attributes = Map::new();
     if let Some(uuid) = manifest.uuid {
         attributes.insert("uuid".into(), uuid.into());
@@ -159,7 +185,7 @@ fn fact(path: String, manifest: Manifest, blob: &str) -> ManifestFact {
         directory: manifest.directory,
         attributes: Attributes::from(attributes),
         error: None,
-        blob: Some(blob.to_owned()),
+        blob: Some(blob),
     }
 }
 

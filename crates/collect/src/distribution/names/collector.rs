@@ -20,7 +20,7 @@ use crate::{
     distribution::{
         Settings, Subject,
         depsdev::{self, Client, UPSTREAM},
-        manifests,
+        manifests, pairing,
         registry_view::{CADENCE, Learned, addresses, each},
     },
     http::{Http, Reply, RequestLog, Unknown},
@@ -178,13 +178,13 @@ impl Collector for Names {
             },
             None => Outcome::Done,
         };
-        let facts = (repository.id, learned, forget);
+        let facts = (repository.id, learned, forget, now);
         Ok(
-            cx.finish(outcome, report, facts, |tx, (id, learned, forget)| {
+            cx.finish(outcome, report, facts, |tx, (id, learned, forget, now)| {
                 Box::pin(async move {
                     declared_names::record(tx, *id, learned).await?;
                     declared_names::forget(tx, *id, forget).await?;
-                    Ok(())
+                    pairing::wake(tx, *id, *now).await
                 })
             }),
         )

@@ -34,7 +34,7 @@ const LONGEST_LINE: usize = 4096;
 /// What became of one address.
 #[derive(Serialize)]
 pub(in crate::commands) struct Addition {
-    id: i64,
+    pub(in crate::commands) id: i64,
     url: String,
     /// Whether it is new.
     added: bool,

@@ -10,7 +10,7 @@ use crate::error::{Failure, Result, codes};
 
 /// The address that a text means. A path to a directory is a local repository; everything else is
 /// read as an address.
-pub(super) fn address(text: &str) -> Result<RepositoryUrl> {
+pub(in crate::commands) fn address(text: &str) -> Result<RepositoryUrl> {
     match local(text)? {
         Some(url) => Ok(url),
         None => RepositoryUrl::parse(text).map_err(|error| {

@@ -24,6 +24,7 @@ use crate::{
         answer::{self, with},
         budget::{Budgets, Standing},
     },
+    world::Token,
 };
 
 /// What a GitHub allows.
@@ -71,6 +72,7 @@ pub(super) struct Meter {
     limits: GitHubLimits,
     core: Budgets,
     search: Budgets,
+    graphql: Budgets,
     haste: Mutex<HashMap<String, Haste>>,
 }
 
@@ -81,23 +83,54 @@ struct Haste {
     shut_out_until: Option<Timestamp>,
 }
 
+/// What has a budget of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resource {
+    Core,
+    Search,
+    Graphql,
+}
+
+impl Resource {
+    fn of(path: &str) -> Self {
+        match path {
+            "/graphql" | "/api/graphql" => Self::Graphql,
+            path if path.starts_with("/search/") => Self::Search,
+            _ => Self::Core,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Search => "search",
+            Self::Graphql => "graphql",
+        }
+    }
+}
+
 impl Meter {
     pub(super) fn new(limits: GitHubLimits) -> Self {
         Self {
             limits,
             core: Budgets::every(3_600),
             search: Budgets::every(60),
+            graphql: Budgets::every(3_600),
             haste: Mutex::default(),
         }
     }
 
-    fn account(&self, caller: &Caller, search: bool) -> (&Budgets, u64) {
+    fn account(&self, caller: &Caller, resource: Resource) -> (&Budgets, u64) {
         let limits = &self.limits;
-        match (caller.token(), search) {
-            (Some(token), false) => (&self.core, token.limit.unwrap_or(limits.per_hour)),
-            (None, false) => (&self.core, limits.anonymous_per_hour),
-            (Some(_), true) => (&self.search, limits.searches_per_minute),
-            (None, true) => (&self.search, limits.anonymous_searches_per_minute),
+        let per_hour = |token: &Token| token.limit.unwrap_or(limits.per_hour);
+        match (caller.token(), resource) {
+            (Some(token), Resource::Core) => (&self.core, per_hour(token)),
+            (None, Resource::Core) => (&self.core, limits.anonymous_per_hour),
+            (Some(_), Resource::Search) => (&self.search, limits.searches_per_minute),
+            (None, Resource::Search) => (&self.search, limits.anonymous_searches_per_minute),
+            // In points; the one question that is understood costs one.
+            (Some(token), Resource::Graphql) => (&self.graphql, per_hour(token)),
+            (None, Resource::Graphql) => (&self.graphql, 0),
         }
     }
 
@@ -141,9 +174,12 @@ pub(super) async fn meter(
         return next.run(request).await;
     };
     let now = desk.site.now();
-    let search = path.starts_with("/search/");
-    let (budget, limit) = meter.account(&caller, search);
-    let resource = if search { "search" } else { "core" };
+    let resource = Resource::of(path);
+    if resource == Resource::Graphql && caller.token().is_none() {
+        return message(401, "This endpoint requires you to be authenticated.");
+    }
+    let (budget, limit) = meter.account(&caller, resource);
+    let resource = resource.name();
 
     if let Some(until) = meter.too_hasty(&caller, now) {
         let standing = budget.look(&caller.key(), limit, now);
@@ -205,8 +241,8 @@ pub(super) async fn rate_limit(State(desk): State<Arc<Desk>>, caller: Caller) ->
         return message(404, "Rate limiting is not enabled.");
     };
     let now = desk.site.now();
-    let look = |search: bool| -> Value {
-        let (budget, limit) = meter.account(&caller, search);
+    let look = |resource| -> Value {
+        let (budget, limit) = meter.account(&caller, resource);
         let standing = budget.look(&caller.key(), limit, now);
         json!({
             "limit": standing.limit,
@@ -215,9 +251,16 @@ pub(super) async fn rate_limit(State(desk): State<Arc<Desk>>, caller: Caller) ->
             "reset": standing.reset_seconds(),
         })
     };
-    let core = look(false);
+    let core = look(Resource::Core);
     answer::json(
         200,
-        &json!({ "resources": { "core": core, "search": look(true) }, "rate": core }),
+        &json!({
+            "resources": {
+                "core": core,
+                "search": look(Resource::Search),
+                "graphql": look(Resource::Graphql),
+            },
+            "rate": core,
+        }),
     )
 }

@@ -4,12 +4,17 @@
 //! 451 after a take-down, 404 for what is private, `Link` paging by the owner's
 //! number, entity tags with 304 that cost nothing of the primary limit, search
 //! with its cap of 1,000, budgets by token, secondary limits, enterprise base
-//! paths, and enterprise servers without limits or limit headers. Left out:
-//! GraphQL, and whatever no collector asks for yet. What has been taken down is
+//! paths, and enterprise servers without limits or limit headers; trees with
+//! their cap and 409 for the empty repository, blobs, releases, packages by
+//! owner and type for tokens with that right, and of GraphQL the one question
+//! for many blobs. Left out: whatever no collector asks for yet. What has been taken down is
 //! left out of listings; outside, this is nowhere promised.
 
+mod code;
+mod graphql;
 mod limits;
 mod listing;
+mod publishing;
 mod search;
 mod shape;
 
@@ -17,18 +22,18 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::{Path, State},
+    extract::{Path, Query, State},
     http::{HeaderMap, HeaderName, header},
     middleware,
     response::Response,
-    routing::get,
+    routing::{get, post},
 };
 use serde_json::{Value, json};
 
 pub use limits::GitHubLimits;
 use limits::Meter;
 
-use super::answer::{self, tagged, with};
+use super::answer::{self, Parameters, address, tagged, with};
 use crate::{
     clock::{http_date, rfc3339},
     upstream::{Caller, Site, Upstream},
@@ -41,7 +46,11 @@ pub struct GitHub {
     host: String,
     base_path: &'static str,
     limits: Option<GitHubLimits>,
+    tree_entries: usize,
 }
+
+/// As the documentation has it.
+const TREE_ENTRIES: usize = 100_000;
 
 impl GitHub {
     /// github.com, with its limits.
@@ -50,6 +59,7 @@ impl GitHub {
             host: "github.com".to_owned(),
             base_path: "",
             limits: Some(GitHubLimits::default()),
+            tree_entries: TREE_ENTRIES,
         }
     }
 
@@ -59,7 +69,14 @@ impl GitHub {
             host: host.to_owned(),
             base_path: "/api/v3",
             limits: None,
+            tree_entries: TREE_ENTRIES,
         }
+    }
+
+    /// A recursive tree is cut after so many entries.
+    pub fn with_tree_entries(mut self, entries: usize) -> Self {
+        self.tree_entries = entries;
+        self
     }
 
     /// With other limits.
@@ -86,33 +103,39 @@ impl Upstream for GitHub {
         let desk = Arc::new(Desk {
             site,
             meter: self.limits.clone().map(Meter::new),
+            tree_entries: self.tree_entries,
         });
         let api = Router::new()
             .route("/repos/{owner}/{name}", get(by_path))
             .route("/repos/{owner}/{name}/{*rest}", get(below_path))
             .route("/repositories", get(listing::everything))
             .route("/repositories/{id}", get(by_id))
+            .route("/repositories/{id}/{*rest}", get(below_id))
             .route("/orgs/{org}", get(organisation))
             .route("/orgs/{org}/repos", get(listing::of_organisation))
+            .route("/orgs/{org}/packages", get(publishing::of_organisation))
             .route("/organizations", get(listing::organisations))
             .route("/organizations/{id}/repos", get(listing::of_owner_number))
             .route("/users/{user}", get(account))
             .route("/users/{user}/repos", get(listing::of_user))
+            .route("/users/{user}/packages", get(publishing::of_user))
             .route("/user/{id}/repos", get(listing::of_owner_number))
             .route("/search/repositories", get(search::repositories))
             .route("/rate_limit", get(limits::rate_limit))
             .route("/user", get(user))
-            .fallback(missing)
-            .layer(middleware::from_fn_with_state(
-                Arc::clone(&desk),
-                limits::meter,
-            ))
-            .with_state(desk);
+            .fallback(missing);
+        let metered = |routes: Router<Arc<Desk>>| {
+            let meter = middleware::from_fn_with_state(Arc::clone(&desk), limits::meter);
+            routes.layer(meter).with_state(Arc::clone(&desk))
+        };
+        let graphql = post(graphql::query);
         if self.base_path.is_empty() {
-            api
-        } else {
-            Router::new().nest(self.base_path, api)
+            return metered(api.route("/graphql", graphql));
         }
+        // Beside the other API, and not below it.
+        Router::new()
+            .nest(self.base_path, metered(api))
+            .merge(metered(Router::new().route("/api/graphql", graphql)))
     }
 }
 
@@ -121,6 +144,7 @@ impl Upstream for GitHub {
 struct Desk {
     site: Arc<Site>,
     meter: Option<Meter>,
+    tree_entries: usize,
 }
 
 type At = State<Arc<Desk>>;
@@ -143,15 +167,78 @@ async fn by_path(
 async fn below_path(
     State(desk): At,
     caller: Caller,
+    headers: HeaderMap,
     Path((owner, name, rest)): Path<(String, String, String)>,
+    Query(query): Query<Parameters>,
 ) -> Response {
     desk.site
         .look(|forge| match forge.look_up(&format!("{owner}/{name}")) {
+            Lookup::Here(found) => {
+                let below = Below {
+                    desk: &desk,
+                    forge,
+                    found,
+                    headers: &headers,
+                    query: &query,
+                };
+                below.answer(&caller, &rest)
+            }
             Lookup::Moved(found) if !found.private || caller.sees_private() => {
-                moved(&desk.site, found, &format!("/{rest}"))
+                moved(&desk.site, found, &address(&format!("/{rest}"), &query))
             }
             _ => not_found(),
         })
+}
+
+async fn below_id(
+    State(desk): At,
+    caller: Caller,
+    headers: HeaderMap,
+    Path((id, rest)): Path<(String, String)>,
+    Query(query): Query<Parameters>,
+) -> Response {
+    let Ok(id) = id.parse() else {
+        return not_found();
+    };
+    desk.site.look(|forge| match forge.by_id(id) {
+        Some(found) => {
+            let below = Below {
+                desk: &desk,
+                forge,
+                found,
+                headers: &headers,
+                query: &query,
+            };
+            below.answer(&caller, &rest)
+        }
+        None => not_found(),
+    })
+}
+
+/// A question about something of a repository.
+struct Below<'a> {
+    desk: &'a Desk,
+    forge: &'a Forge,
+    found: &'a Repository,
+    headers: &'a HeaderMap,
+    query: &'a Parameters,
+}
+
+impl Below<'_> {
+    fn answer(&self, caller: &Caller, rest: &str) -> Response {
+        if let Some(refusal) = refusal(self.found, caller) {
+            return refusal;
+        }
+        if let Some(reference) = rest.strip_prefix("git/trees/") {
+            self.tree(reference)
+        } else if let Some(id) = rest.strip_prefix("git/blobs/") {
+            self.blob(id)
+        } else if rest == "releases" {
+            self.releases()
+        } else {
+            not_found()
+        }
+    }
 }
 
 async fn by_id(
@@ -176,8 +263,17 @@ fn show(
     caller: &Caller,
     headers: &HeaderMap,
 ) -> Response {
+    if let Some(refusal) = refusal(found, caller) {
+        return refusal;
+    }
+    let answer = tagged(headers, &shape::whole(forge, found, site));
+    with(answer, header::LAST_MODIFIED, &http_date(found.updated_at))
+}
+
+/// Why a repository is not shown, if it is not.
+fn refusal(found: &Repository, caller: &Caller) -> Option<Response> {
     if found.presence == Presence::Blocked && (!found.private || caller.sees_private()) {
-        return answer::json(
+        return Some(answer::json(
             451,
             &json!({
                 "message": "Repository access blocked",
@@ -187,13 +283,9 @@ fn show(
                     "html_url": "https://github.example/dmca/notice",
                 },
             }),
-        );
+        ));
     }
-    if !caller.sees(found) {
-        return not_found();
-    }
-    let answer = tagged(headers, &shape::whole(forge, found, site));
-    with(answer, header::LAST_MODIFIED, &http_date(found.updated_at))
+    (!caller.sees(found)).then(not_found)
 }
 
 fn moved(site: &Site, found: &Repository, rest: &str) -> Response {

@@ -5,17 +5,21 @@
 //! long lists, keyset paging of `/projects` by id only, filters of `/projects`
 //! that a group's list silently ignores (`last_activity_after` among them),
 //! fewer fields for those without a token (no `archived`), `RateLimit-*`
-//! headers on the public one and none on self-hosted ones. GitLab has no 451: a
+//! headers on the public one and none on self-hosted ones; trees in pages of at
+//! most 100 by keyset, 404 for the tree of an empty project, raw blobs, releases
+//! with links, packages of projects and of groups, one row for each version. GitLab has no 451: a
 //! project taken down is simply not shown.
 
+mod code;
 mod listing;
+mod publishing;
 mod shape;
 
 use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::{Path, Request, State},
+    extract::{Path, Query, Request, State},
     http::{HeaderMap, HeaderName, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse as _, Response},
@@ -24,7 +28,7 @@ use axum::{
 use serde_json::json;
 
 use super::{
-    answer::{self, tagged, with},
+    answer::{self, Parameters, address, tagged, with},
     budget::Budgets,
 };
 use crate::{
@@ -115,6 +119,7 @@ impl Upstream for GitLab {
             .route("/projects/{id}/{*rest}", get(below_project))
             .route("/groups/{id}", get(group))
             .route("/groups/{id}/projects", get(listing::of_group))
+            .route("/groups/{id}/packages", get(publishing::of_group))
             .route("/users/{id}/projects", get(listing::of_user))
             .route("/user", get(user))
             .route("/personal_access_tokens/self", get(token))
@@ -153,11 +158,24 @@ async fn project(
 async fn below_project(
     State(desk): At,
     caller: Caller,
+    headers: HeaderMap,
     Path((id, rest)): Path<(String, String)>,
+    Query(query): Query<Parameters>,
 ) -> Response {
     desk.site.look(|forge| match find(forge, &id) {
-        Lookup::Moved(found) if caller.sees(found) => moved(&desk.site, found, &format!("/{rest}")),
-        Lookup::Here(found) if caller.sees(found) => message(404, "404 Not Found"),
+        Lookup::Moved(found) if caller.sees(found) => {
+            moved(&desk.site, found, &address(&format!("/{rest}"), &query))
+        }
+        Lookup::Here(found) if caller.sees(found) => {
+            let below = code::Below {
+                desk: &desk,
+                forge,
+                found,
+                headers: &headers,
+                query: &query,
+            };
+            below.answer(&rest)
+        }
         _ => no_project(),
     })
 }

@@ -7,11 +7,18 @@
 //! A group's list knows no keyset paging, and offsets end at 50,000: what lies behind is listed
 //! from the other end. Only a list more than twice as long cannot be read to its end, and says so.
 
+mod code;
+mod publishing;
+
 use facts::repository::Forge as Software;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Forge, Listed, NoAnswer, Order, Owner, Page, Seen, Sight, Which, text};
+use super::{
+    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Package, Page, Releases,
+    Seen, Sight, Tree, Wanted, Which, text,
+};
+use crate::git::{Blob, Entry};
 use crate::http::{Ask, Reply, Session, Unknown, segment};
 
 #[derive(Debug)]
@@ -70,11 +77,7 @@ impl GitLab {
     }
 
     async fn one(&self, which: &Which) -> Asked<Seen> {
-        let project = match &which.number {
-            Some(number) => segment(number),
-            None => segment(&format!("{}/{}", which.owner, which.name)),
-        };
-        let ask = self.ask(&format!("/projects/{project}"));
+        let ask = self.ask(&code::place(which));
         let mut found = match self.session.ask_json::<Project>(&ask).await {
             Reply::Found(found) => found.value,
             Reply::Absent => return Ok(Seen::Missing),
@@ -309,5 +312,41 @@ impl Forge for GitLab {
             Order::Whole => Box::pin(self.whole(owner, from)),
             Order::LastChanged => Box::pin(self.last_changed(owner, from)),
         }
+    }
+
+    fn tree<'a>(
+        &'a self,
+        which: &'a Which,
+        wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
+    ) -> BoxFuture<'a, Asked<Looked<Tree>>> {
+        Box::pin(self.files(which, wanted))
+    }
+
+    fn blobs<'a>(
+        &'a self,
+        which: &'a Which,
+        wanted: &'a [Wanted<'a>],
+    ) -> BoxFuture<'a, Asked<Vec<(String, Blob)>>> {
+        Box::pin(self.contents(which, wanted))
+    }
+
+    fn releases<'a>(&'a self, which: &'a Which) -> BoxFuture<'a, Asked<Looked<Releases>>> {
+        Box::pin(self.last_releases(which))
+    }
+
+    fn owner_packages<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Asked<OwnerPackages>> {
+        Box::pin(self.packages_of(owner))
+    }
+
+    fn packages_owner(&self, which: &Which) -> String {
+        let top = which.owner.split('/').next();
+        top.unwrap_or_default().to_owned()
+    }
+
+    fn repository_packages<'a>(
+        &'a self,
+        which: &'a Which,
+    ) -> BoxFuture<'a, Asked<Looked<(Vec<Package>, Option<String>)>>> {
+        Box::pin(self.packages_here(which))
     }
 }

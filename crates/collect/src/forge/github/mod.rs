@@ -4,12 +4,20 @@
 //! lead. A take-down is 451, or 403 with the same words; 404 is "gone or private". Lists are paged
 //! by `Link`; they have no cap, other than search, which is not used.
 
+mod code;
+mod graphql;
+mod publishing;
+
 use facts::repository::Forge as Software;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
-use super::{Asked, Forge, Listed, NoAnswer, Order, Owner, Page, Seen, Sight, Which, text};
-use crate::http::{Ask, Class, Reply, Session, segment};
+use super::{
+    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Page, Releases, Seen,
+    Sight, Tree, Wanted, Which, text,
+};
+use crate::git::{Blob, Entry};
+use crate::http::{Ask, Class, Reply, Session, Unknown, segment};
 
 #[derive(Debug)]
 pub(super) struct GitHub {
@@ -71,24 +79,12 @@ impl GitHub {
     }
 
     async fn one(&self, which: &Which) -> Asked<Seen> {
-        let path = match &which.number {
-            Some(number) => format!("/repositories/{}", segment(number)),
-            None => format!("/repos/{}/{}", segment(&which.owner), segment(&which.name)),
-        };
+        let path = place(which);
         let found = match self.session.ask_json::<Repository>(&self.ask(&path)).await {
             Reply::Found(found) => found,
             Reply::Absent => return Ok(Seen::Missing),
-            Reply::Unknown(why) => {
-                let blocked = why.status == Some(451)
-                    || why.status == Some(403)
-                        && why.class == Class::Refused
-                        && why.to_string().contains("Repository access blocked");
-                return if blocked {
-                    Ok(Seen::Blocked)
-                } else {
-                    Err(NoAnswer::Unknown(why))
-                };
-            }
+            Reply::Unknown(why) if blocked(&why) => return Ok(Seen::Blocked),
+            Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
         };
         let may_be_empty = found.value.size == Some(0);
         let full_name = found.value.full_name.clone();
@@ -194,6 +190,22 @@ impl GitHub {
     }
 }
 
+/// A repository's place in the API: by number as soon as it is known.
+fn place(which: &Which) -> String {
+    match &which.number {
+        Some(number) => format!("/repositories/{}", segment(number)),
+        None => format!("/repos/{}/{}", segment(&which.owner), segment(&which.name)),
+    }
+}
+
+/// Whether a repository was taken down.
+fn blocked(why: &Unknown) -> bool {
+    why.status == Some(451)
+        || why.status == Some(403)
+            && why.class == Class::Refused
+            && why.to_string().contains("Repository access blocked")
+}
+
 fn which_now(sight: &Sight) -> String {
     let (owner, name) = (segment(sight.url.owner()), segment(sight.url.name()));
     format!("/repos/{owner}/{name}")
@@ -215,5 +227,33 @@ impl Forge for GitHub {
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Asked<Option<Page>>> {
         Box::pin(self.page(owner, order, from))
+    }
+
+    fn tree<'a>(
+        &'a self,
+        which: &'a Which,
+        wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
+    ) -> BoxFuture<'a, Asked<Looked<Tree>>> {
+        Box::pin(self.files(which, wanted))
+    }
+
+    fn blobs<'a>(
+        &'a self,
+        which: &'a Which,
+        wanted: &'a [Wanted<'a>],
+    ) -> BoxFuture<'a, Asked<Vec<(String, Blob)>>> {
+        Box::pin(self.contents(which, wanted))
+    }
+
+    fn releases<'a>(&'a self, which: &'a Which) -> BoxFuture<'a, Asked<Looked<Releases>>> {
+        Box::pin(self.last_releases(which))
+    }
+
+    fn packages_need_token(&self) -> bool {
+        true
+    }
+
+    fn owner_packages<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Asked<OwnerPackages>> {
+        Box::pin(self.packages_of(owner))
     }
 }

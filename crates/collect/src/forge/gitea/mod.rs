@@ -4,11 +4,18 @@
 //! at most 50 at a time, with the whole count in a header. There are no entity tags, so that an
 //! unchanged repository costs an answer. A push and a change of settings are one time.
 
+mod code;
+mod publishing;
+
 use facts::repository::Forge as Software;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
-use super::{Asked, Forge, Listed, NoAnswer, Order, Owner, Page, Seen, Sight, Which, text};
+use super::{
+    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Page, Releases, Seen,
+    Sight, Tree, Wanted, Which, text,
+};
+use crate::git::{Blob, Entry};
 use crate::http::{Ask, Reply, Session, segment};
 
 #[derive(Debug)]
@@ -175,5 +182,29 @@ impl Forge for Gitea {
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Asked<Option<Page>>> {
         Box::pin(self.page(owner, order, from))
+    }
+
+    fn tree<'a>(
+        &'a self,
+        which: &'a Which,
+        wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
+    ) -> BoxFuture<'a, Asked<Looked<Tree>>> {
+        Box::pin(self.files(which, wanted))
+    }
+
+    fn blobs<'a>(
+        &'a self,
+        which: &'a Which,
+        wanted: &'a [Wanted<'a>],
+    ) -> BoxFuture<'a, Asked<Vec<(String, Blob)>>> {
+        Box::pin(self.contents(which, wanted))
+    }
+
+    fn releases<'a>(&'a self, which: &'a Which) -> BoxFuture<'a, Asked<Looked<Releases>>> {
+        Box::pin(self.last_releases(which))
+    }
+
+    fn owner_packages<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Asked<OwnerPackages>> {
+        Box::pin(self.packages_of(owner))
     }
 }

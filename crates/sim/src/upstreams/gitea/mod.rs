@@ -1,8 +1,12 @@
 //! Gitea's and Forgejo's REST API, as far as repositories and organisations go.
 //!
 //! Kept: redirects after a rename, with a `Location` that is only a path; pages
-//! of at most 50; `X-Total-Count`; no entity tags and no word about limits. A
-//! repository taken down is not shown.
+//! of at most 50; `X-Total-Count`; no entity tags and no word about limits; trees
+//! in pages that call themselves truncated, blobs, releases, packages by owner,
+//! one row for each version. A repository taken down is not shown.
+
+mod code;
+mod publishing;
 
 use std::sync::Arc;
 
@@ -15,7 +19,8 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::answer::{self, Page, Parameters, with};
+use self::code::Below;
+use super::answer::{self, Page, Parameters, address, with};
 use crate::{
     clock::rfc3339,
     upstream::{Caller, Credential, Site, Upstream},
@@ -26,6 +31,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Gitea {
     host: String,
+    trees_per_page: usize,
 }
 
 impl Gitea {
@@ -33,7 +39,14 @@ impl Gitea {
     pub fn new(host: &str) -> Self {
         Self {
             host: host.to_owned(),
+            trees_per_page: 1_000,
         }
+    }
+
+    /// A tree comes in pages of at most so many entries.
+    pub fn with_trees_per_page(mut self, entries: usize) -> Self {
+        self.trees_per_page = entries;
+        self
     }
 }
 
@@ -51,15 +64,22 @@ impl Upstream for Gitea {
     }
 
     fn routes(&self, site: Arc<Site>) -> Router {
+        let trees_per_page = self.trees_per_page;
         let api = Router::new()
             .route("/repos/search", get(search))
             .route("/repos/{owner}/{name}", get(by_path))
-            .route("/repos/{owner}/{name}/{*rest}", get(below_path))
+            .route(
+                "/repos/{owner}/{name}/{*rest}",
+                get(move |site, caller, path, query| {
+                    below_path(trees_per_page, site, caller, path, query)
+                }),
+            )
             .route("/repositories/{id}", get(by_id))
             .route("/orgs/{org}", get(organisation))
             .route("/orgs/{org}/repos", get(of_organisation))
             .route("/users/{user}", get(account))
             .route("/users/{user}/repos", get(of_user))
+            .route("/packages/{owner}", get(publishing::of_owner))
             .route("/user", get(user))
             .route("/version", get(version))
             .route("/settings/api", get(settings))
@@ -87,13 +107,27 @@ async fn by_path(
 }
 
 async fn below_path(
+    trees_per_page: usize,
     State(site): At,
     caller: Caller,
     Path((owner, name, rest)): Path<(String, String, String)>,
+    Query(query): Query<Parameters>,
 ) -> Response {
     let path = format!("{owner}/{name}");
     site.look(|forge| match forge.look_up(&path) {
-        Lookup::Moved(found) if caller.sees(found) => moved(found, &site, &format!("/{rest}")),
+        Lookup::Here(found) if caller.sees(found) => {
+            let below = Below {
+                site: &site,
+                forge,
+                found,
+                query: &query,
+                trees_per_page,
+            };
+            below.answer(&rest)
+        }
+        Lookup::Moved(found) if caller.sees(found) => {
+            moved(found, &site, &address(&format!("/{rest}"), &query))
+        }
         _ => not_found(),
     })
 }

@@ -1,0 +1,6 @@
+//! What lies in the registry of a repository's own forge.
+
+mod collector;
+mod listing;
+
+pub use collector::{Packages, Subject, unit};

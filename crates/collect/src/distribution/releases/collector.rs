@@ -1,0 +1,193 @@
+//! `distribution/releases`: which packages a repository attaches to its last 100 releases.
+//!
+//! One question for each repository, and none of the files is fetched: their names tell. What slid
+//! behind the hundredth release since it was last seen is not gone.
+
+use std::time::Duration;
+
+use engine::{Ending, Enqueue, Outcome, Run, RunError};
+use facts::{evidence::Evidence, repository::RepositoryUrl};
+use serde::{Deserialize, Serialize};
+use store::{
+    observed,
+    sources::{self, Extent},
+};
+
+use super::evidence::{Known, evidence, out_of_sight};
+use crate::{
+    collector::{Collector, Need, kind},
+    distribution::{
+        at_forge::{self, Opening, Question},
+        pairing,
+    },
+    forge::{self, Looked},
+    http::{Http, RequestLog},
+};
+
+/// Looks at releases.
+#[derive(Clone, Debug)]
+pub struct Releases {
+    http: Http,
+}
+
+/// The name under which evidence is recorded.
+const SOURCE: &str = "releases";
+/// More packages than this are not read from one repository's releases.
+const MOST: usize = store::MAX_ROWS / 3;
+/// How soon tarballs are looked at again that only the manifests can tell apart.
+const MANIFESTS_ARE_READ_IN: Duration = Duration::from_mins(10);
+
+/// What a unit is about.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Subject {
+    /// The repository's id.
+    pub repository: i64,
+}
+
+/// What a run says of itself.
+#[derive(Debug, Serialize)]
+struct Report {
+    releases: usize,
+    assets: usize,
+    packages: usize,
+    /// Tarballs of which nothing told what they are.
+    untold: usize,
+    /// There are older releases.
+    more: bool,
+    requests: RequestLog,
+}
+
+/// The unit of a repository; one on this machine has no releases.
+pub fn unit(id: i64, url: &RepositoryUrl) -> Option<Enqueue> {
+    (!url.is_local()).then(|| {
+        let subject = Subject { repository: id };
+        Enqueue::new(&kind::<Releases>(), id.to_string())
+            .upstream(url.host())
+            .payload(serde_json::to_value(subject).unwrap_or_default())
+    })
+}
+
+impl Releases {
+    /// Asks through this client.
+    pub fn new(http: Http) -> Self {
+        Self { http }
+    }
+}
+
+impl Collector for Releases {
+    const NAME: &'static str = "distribution/releases";
+    const SUMMARY: &'static str = "asks a repository's forge which packages its releases bring";
+    const VERSION: i64 = 1;
+    const CADENCE: Option<Duration> = Some(Duration::from_hours(180 * 24));
+    const POOL: &'static str = "distribution";
+    const MAX_RUN: Duration = Duration::from_mins(10);
+    const NEEDS: &'static [Need] = &[Need::Network];
+
+    type Subject = Subject;
+    type Cursor = ();
+
+    async fn run(
+        &self,
+        subject: Subject,
+        _cursor: Option<()>,
+        cx: &Run,
+    ) -> Result<Ending, RunError> {
+        let repository = match at_forge::tracked(cx, subject.repository).await? {
+            Ok(repository) => repository,
+            Err(over) => return Ok(over),
+        };
+        let question = Question {
+            repository: repository.id,
+            source: SOURCE,
+            collector_version: Self::VERSION,
+            now: cx.clock().now(),
+        };
+        let at = match at_forge::open(cx, &self.http, repository, question, &()).await? {
+            Opening::Ready(at) => at,
+            Opening::Over(ending) => return Ok(ending),
+        };
+        let releases = match at.client.releases(&at.which).await {
+            Ok(Looked::Here(releases)) => releases,
+            // Without a commit there is nothing to release.
+            Ok(Looked::Empty) => forge::Releases::default(),
+            Ok(Looked::Missing) => return Ok(at_forge::not_shown(cx, question, false, &at)),
+            Ok(Looked::Blocked) => return Ok(at_forge::not_shown(cx, question, true, &at)),
+            Err(why) => {
+                return at_forge::could_not_ask(cx, question, &(), why, &at.session).await;
+            }
+        };
+
+        let (known, manifests_read) = known(cx, question.repository, &at.repository.name).await?;
+        let mut found = evidence(&releases.releases, &known);
+        let report = Report {
+            releases: releases.releases.len(),
+            assets: found.assets,
+            packages: found.evidence.len(),
+            untold: found.untold,
+            more: releases.more,
+            requests: at.session.log(),
+        };
+        if releases.more {
+            let before = before(cx, question.repository).await?;
+            let kept = out_of_sight(before, &found.evidence, &releases.releases);
+            found.evidence.extend(kept);
+        }
+        let mut missing = None;
+        let mut retry_at = None;
+        if found.evidence.len() > MOST {
+            missing = Some(format!("only {MOST} packages were recorded"));
+            found.evidence.truncate(MOST);
+        } else if found.untold > 0 && !manifests_read {
+            let untold = found.untold;
+            missing = Some(format!(
+                "what {untold} tarballs are is not told before the manifests are read"
+            ));
+            retry_at = Some(question.now.plus(MANIFESTS_ARE_READ_IN));
+        }
+        let outcome = match &missing {
+            None => Outcome::Done,
+            Some(why) => Outcome::Partial {
+                why: why.clone(),
+                retry_at,
+            },
+        };
+        let facts = (question, found.evidence, missing);
+        Ok(cx.finish(outcome, report, facts, |tx, facts| {
+            Box::pin(async move {
+                let (question, evidence, missing) = facts;
+                let extent = missing.as_deref().map_or(Extent::Whole, Extent::Part);
+                observed::record_evidence(tx, &question.asked(), evidence, extent).await?;
+                pairing::wake(tx, question.repository, question.now).await
+            })
+        }))
+    }
+}
+
+/// What the repository declares, and whether it was looked at for that.
+async fn known(cx: &Run, repository: i64, name: &str) -> Result<(Known, bool), RunError> {
+    let manifests = observed::manifests(cx.db(), repository, false, store::MAX_ROWS).await?;
+    let names = |manifest_type: &str| {
+        manifests
+            .iter()
+            .filter(|kept| kept.fact.manifest_type == manifest_type)
+            .filter_map(|kept| kept.fact.effective_name.clone())
+            .collect()
+    };
+    let known = Known {
+        repository: name.to_owned(),
+        npm: names("npm"),
+        helm: names("helm"),
+    };
+    let states = sources::states(cx.db(), repository).await?;
+    let read = states
+        .iter()
+        .any(|state| state.source == "manifests" && state.last_answered.is_some());
+    Ok((known, read))
+}
+
+/// What earlier visits recorded.
+async fn before(cx: &Run, repository: i64) -> Result<Vec<Evidence>, RunError> {
+    let kept = observed::evidence(cx.db(), repository, false, store::MAX_ROWS).await?;
+    let ours = kept.into_iter().filter(|one| one.source == SOURCE);
+    Ok(ours.map(|one| one.fact).collect())
+}

@@ -1,0 +1,117 @@
+//! GitLab's trees and blobs.
+//!
+//! A tree comes in pages of at most 100 entries, without sizes; blobs come one by one.
+
+use scan::manifest::MAX_BYTES;
+use serde::Deserialize;
+
+use super::GitLab;
+use crate::{
+    forge::{
+        Asked, Looked, NoAnswer, Tree, Wanted, Which,
+        content::{MOST_PAGES, Wholeness, checked, why_nothing},
+    },
+    git::{Blob, Entry, EntryKind},
+    http::{Ask, Class, Expect, Reply, segment},
+};
+
+#[derive(Deserialize)]
+struct Item {
+    id: String,
+    #[serde(rename = "type")]
+    kind: String,
+    path: String,
+    mode: Option<String>,
+}
+
+impl GitLab {
+    pub(super) async fn files(
+        &self,
+        which: &Which,
+        wanted: &(dyn Fn(&Entry) -> bool + Sync),
+    ) -> Asked<Looked<Tree>> {
+        let mut ask = self
+            .ask(&format!("{}/repository/tree", place(which)))
+            .query("recursive", true)
+            .query("per_page", 100)
+            .query("pagination", "keyset");
+        let mut tree = Tree::default();
+        let mut whole = Wholeness::default();
+        for _ in 0..MOST_PAGES {
+            let found = match self.session.ask_json::<Vec<Item>>(&ask).await {
+                Reply::Found(found) => found,
+                // An empty project answers so, and one that is not there.
+                Reply::Absent => return why_nothing(self, which, "its tree").await,
+                Reply::Unknown(why) if why.status == Some(451) => return Ok(Looked::Blocked),
+                Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
+            };
+            for item in &found.value {
+                whole.see(&item.path, &item.id, item.kind == "tree");
+            }
+            let entries = found.value.into_iter().filter_map(entry);
+            tree.files.extend(entries.filter(|entry| wanted(entry)));
+            match found.response.next {
+                Some(next) => ask = Ask::get(&self.host, next).absent(&[404, 410]),
+                None => {
+                    whole.check()?;
+                    return Ok(Looked::Here(tree));
+                }
+            }
+        }
+        tree.cut = Some(format!("the tree has more than {MOST_PAGES} pages"));
+        Ok(Looked::Here(tree))
+    }
+
+    pub(super) async fn contents(
+        &self,
+        which: &Which,
+        wanted: &[Wanted<'_>],
+    ) -> Asked<Vec<(String, Blob)>> {
+        let mut found = Vec::with_capacity(wanted.len());
+        for one in wanted {
+            let path = format!("{}/repository/blobs/{}/raw", place(which), segment(one.id));
+            // Whatever comes is checked against its id, so a page for people is no danger.
+            let ask = self
+                .ask(&path)
+                .expect(Expect::Any)
+                .max_bytes(MAX_BYTES as u64)
+                .uncached();
+            let blob = match self.session.ask(&ask).await {
+                Reply::Found(response) => Blob::Bytes(checked(response.body, one.id)?),
+                Reply::Absent => Blob::Missing,
+                Reply::Unknown(why) if why.class == Class::TooLarge => Blob::TooLarge {
+                    bytes: MAX_BYTES as u64 + 1,
+                },
+                Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
+            };
+            found.push((one.id.to_owned(), blob));
+        }
+        Ok(found)
+    }
+}
+
+/// A project's place in the API: by number as soon as it is known.
+pub(super) fn place(which: &Which) -> String {
+    match &which.number {
+        Some(number) => format!("/projects/{}", segment(number)),
+        None => format!(
+            "/projects/{}",
+            segment(&format!("{}/{}", which.owner, which.name))
+        ),
+    }
+}
+
+fn entry(item: Item) -> Option<Entry> {
+    let kind = match (item.mode.as_deref(), item.kind.as_str()) {
+        (Some("120000"), _) => EntryKind::Link,
+        (_, "blob") => EntryKind::File,
+        (_, "commit") => EntryKind::Submodule,
+        _ => return None,
+    };
+    Some(Entry {
+        path: item.path,
+        id: item.id,
+        kind,
+        size: None,
+    })
+}
