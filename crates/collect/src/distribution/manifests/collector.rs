@@ -133,7 +133,7 @@ impl Collector for Manifests {
         if repository.local {
             return match on_this_machine(&repository).await {
                 Answer::Found(snapshot) => {
-                    let branch = Some(snapshot.branch.clone());
+                    let branch = Branch::Here(snapshot.branch.clone());
                     found(question, snapshot, branch, None, Report::default(), cx).await
                 }
                 Answer::Absent => Ok(nothing_declared(question, Report::default(), cx)),
@@ -166,7 +166,7 @@ impl Manifests {
                 ..Report::default()
             };
             let visit = Some(visit.clone());
-            return found(question, snapshot, None, visit, report, cx).await;
+            return found(question, snapshot, Branch::Elsewhere, visit, report, cx).await;
         }
 
         let at = match at_forge::open(cx, &self.http, repository, question, &cursor).await? {
@@ -190,7 +190,7 @@ impl Manifests {
         match looked {
             Looked::Here(snapshot) => {
                 let visit = Visit::of(&snapshot, question.now);
-                found(question, snapshot, None, visit, report, cx).await
+                found(question, snapshot, Branch::Elsewhere, visit, report, cx).await
             }
             Looked::Empty => Ok(nothing_declared(question, report, cx)),
             Looked::Missing => Ok(at_forge::not_shown(cx, question, false, &at)),
@@ -245,12 +245,18 @@ fn nothing_declared(question: Question, report: Report, cx: &Run) -> Ending {
     ending.cursor(Progress::default())
 }
 
-/// `branch` is the default branch as the repository on this machine has it; a forge's is learned
-/// elsewhere.
+/// Where the default branch is learned.
+enum Branch {
+    /// From the repository on this machine.
+    Here(Option<String>),
+    /// From the forge, by `repo-metadata`.
+    Elsewhere,
+}
+
 async fn found(
     question: Question,
     snapshot: Snapshot,
-    branch: Option<Option<String>>,
+    branch: Branch,
     visit: Option<Visit>,
     report: Report,
     cx: &Run,
@@ -314,7 +320,7 @@ async fn found(
         Box::pin(async move {
             let extent = last.missing.as_deref().map_or(Extent::Whole, Extent::Part);
             observed::record_manifests(tx, &last.question.asked(), &last.facts, extent).await?;
-            if let Some(branch) = &last.branch {
+            if let Branch::Here(branch) = &last.branch {
                 let repository = last.question.repository;
                 repositories::set_default_branch(tx, repository, branch.as_deref()).await?;
             }
@@ -341,7 +347,7 @@ async fn could_not_read(question: Question, why: String, cx: &Run) -> Result<End
 /// The last piece of a snapshot.
 struct Last {
     question: Question,
-    branch: Option<Option<String>>,
+    branch: Branch,
     facts: Vec<ManifestFact>,
     missing: Option<String>,
 }
