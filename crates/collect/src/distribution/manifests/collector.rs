@@ -40,7 +40,9 @@ pub struct Manifests {
 }
 
 /// The name under which facts are recorded.
-const SOURCE: &str = "manifests";
+pub(in crate::distribution) const SOURCE: &str = "manifests";
+/// What is missing of a large tree until its last piece is written.
+pub(in crate::distribution) const BEING_READ: &str = "being read";
 /// Facts in one transaction: each may also append to history and end another.
 const CHUNK: usize = store::MAX_ROWS / 3;
 
@@ -288,7 +290,7 @@ async fn found(
         let piece = (question, chunk.to_vec());
         cx.commit(&progress, &piece, |tx, (question, chunk)| {
             Box::pin(async move {
-                let extent = Extent::Part("being read");
+                let extent = Extent::Part(BEING_READ);
                 observed::record_manifests(tx, &question.asked(), chunk, extent).await?;
                 Ok(())
             })
