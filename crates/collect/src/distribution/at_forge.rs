@@ -64,13 +64,11 @@ impl Question {
 
 /// The repository, or the end of a run about one that is no longer watched.
 pub(super) async fn tracked(cx: &Run, id: i64) -> Result<Result<Repository, Ending>, RunError> {
-    Ok(match repositories::by_id(cx.db(), id).await? {
-        Some(repository) => Ok(repository),
-        None => {
-            let why = "the repository is no longer tracked".to_owned();
-            Err(cx.end(Outcome::Gone { why }, ()))
-        }
-    })
+    let found = repositories::by_id(cx.db(), id).await?;
+    Ok(found.ok_or_else(|| {
+        let why = "the repository is no longer tracked".to_owned();
+        cx.end(Outcome::Gone { why }, ())
+    }))
 }
 
 /// Finds the forge of a repository. `cursor` is what the unit keeps if it comes to nothing.

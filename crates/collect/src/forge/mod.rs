@@ -27,7 +27,7 @@ pub use store::metadata::{Seen, Sight};
 pub use self::{
     content::{Looked, Tree, Wanted},
     host::{Host, look_up},
-    publishing::{Asset, LAST_RELEASES, OwnerPackages, Package, Release, Releases},
+    publishing::{Asset, LAST_RELEASES, OwnerPackages, Package, PackageList, Release, Releases},
 };
 use crate::{
     git::{Blob, Entry},
@@ -105,12 +105,12 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
     /// What an owner has in the registry of the forge, of all types.
     fn owner_packages<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Asked<OwnerPackages>>;
 
-    /// What one repository has there, and why that is not all; for forges that answer
+    /// What one repository has there; for forges that answer
     /// [`OwnerPackages::ByRepository`].
     fn repository_packages<'a>(
         &'a self,
         which: &'a Which,
-    ) -> BoxFuture<'a, Asked<Looked<(Vec<Package>, Option<String>)>>> {
+    ) -> BoxFuture<'a, Asked<Looked<PackageList>>> {
         let why = format!("packages of {} are listed by owner only", which.name);
         Box::pin(std::future::ready(Err(NoAnswer::Nonsense(why))))
     }

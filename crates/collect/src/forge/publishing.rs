@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use db::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::content::MOST_PAGES;
+
 /// So many releases are looked at, the newest first.
 pub const LAST_RELEASES: usize = 100;
 
@@ -41,17 +43,26 @@ pub struct Asset {
 /// What an owner has in the registry of a forge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OwnerPackages {
-    /// All of it.
-    All {
-        /// One for each package, whatever repository it comes from.
-        packages: Vec<Package>,
-        /// The list is longer than what was read of it, and why.
-        cut: Option<String>,
-    },
+    /// All of it, whatever repository it comes from.
+    All(PackageList),
     /// It cannot be listed by owner: each repository must be asked.
     ByRepository,
     /// There is no such owner.
     Nobody,
+}
+
+/// Packages, one entry for each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackageList {
+    /// The packages.
+    pub packages: Vec<Package>,
+    /// The list is longer than what was read of it, and why.
+    pub cut: Option<String>,
+}
+
+/// Why a list of packages is not read to its end.
+pub(super) fn too_many_pages() -> String {
+    format!("there are more than {MOST_PAGES} pages of packages")
 }
 
 /// One package in the registry of a forge.

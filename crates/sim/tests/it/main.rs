@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is missing")]
 
 mod client;
+mod content;
 mod control;
 mod faults;
 mod gitea;

@@ -43,7 +43,9 @@ pub struct Manifests {
 }
 
 /// The name under which facts are recorded.
-const SOURCE: &str = "manifests";
+pub(in crate::distribution) const SOURCE: &str = "manifests";
+/// What is missing of a large tree until its last piece is written.
+pub(in crate::distribution) const BEING_READ: &str = "being read";
 /// Facts in one transaction: each may also append to history and end another.
 const CHUNK: usize = store::MAX_ROWS / 3;
 
@@ -136,7 +138,7 @@ impl Collector for Manifests {
         if repository.local {
             return match on_this_machine(&repository).await {
                 Answer::Found(snapshot) => {
-                    let branch = Some(snapshot.branch.clone());
+                    let branch = Branch::Here(snapshot.branch.clone());
                     found(question, snapshot, branch, None, Report::default(), cx).await
                 }
                 Answer::Absent => Ok(nothing_declared(question, Report::default(), cx)),
@@ -169,7 +171,7 @@ impl Manifests {
                 ..Report::default()
             };
             let visit = Some(visit.clone());
-            return found(question, snapshot, None, visit, report, cx).await;
+            return found(question, snapshot, Branch::Elsewhere, visit, report, cx).await;
         }
 
         let at = match at_forge::open(cx, &self.http, repository, question, &cursor).await? {
@@ -193,7 +195,7 @@ impl Manifests {
         match looked {
             Looked::Here(snapshot) => {
                 let visit = Visit::of(&snapshot, question.now);
-                found(question, snapshot, None, visit, report, cx).await
+                found(question, snapshot, Branch::Elsewhere, visit, report, cx).await
             }
             Looked::Empty => Ok(nothing_declared(question, report, cx)),
             Looked::Missing => Ok(at_forge::not_shown(cx, question, false, &at)),
@@ -248,12 +250,18 @@ fn nothing_declared(question: Question, report: Report, cx: &Run) -> Ending {
     ending.cursor(Progress::default())
 }
 
-/// `branch` is the default branch as the repository on this machine has it; a forge's is learned
-/// elsewhere.
+/// Where the default branch is learned.
+enum Branch {
+    /// From the repository on this machine.
+    Here(Option<String>),
+    /// From the forge, by `repo-metadata`.
+    Elsewhere,
+}
+
 async fn found(
     question: Question,
     snapshot: Snapshot,
-    branch: Option<Option<String>>,
+    branch: Branch,
     visit: Option<Visit>,
     report: Report,
     cx: &Run,
@@ -285,7 +293,7 @@ async fn found(
         let piece = (question, chunk.to_vec());
         cx.commit(&progress, &piece, |tx, (question, chunk)| {
             Box::pin(async move {
-                let extent = Extent::Part("being read");
+                let extent = Extent::Part(BEING_READ);
                 observed::record_manifests(tx, &question.asked(), chunk, extent).await?;
                 Ok(())
             })
@@ -317,7 +325,7 @@ async fn found(
         Box::pin(async move {
             let extent = last.missing.as_deref().map_or(Extent::Whole, Extent::Part);
             observed::record_manifests(tx, &last.question.asked(), &last.facts, extent).await?;
-            if let Some(branch) = &last.branch {
+            if let Branch::Here(branch) = &last.branch {
                 let repository = last.question.repository;
                 repositories::set_default_branch(tx, repository, branch.as_deref()).await?;
             }
@@ -347,7 +355,7 @@ async fn could_not_read(question: Question, why: String, cx: &Run) -> Result<End
 /// The last piece of a snapshot.
 struct Last {
     question: Question,
-    branch: Option<Option<String>>,
+    branch: Branch,
     facts: Vec<ManifestFact>,
     missing: Option<String>,
 }

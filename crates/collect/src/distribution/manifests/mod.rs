@@ -6,5 +6,6 @@ mod read;
 mod remote;
 mod visit;
 
+pub(in crate::distribution) use collector::{BEING_READ, SOURCE};
 pub use collector::{Manifests, Subject, unit};
 pub use read::{MAX_MANIFESTS, Snapshot, read_manifests};

@@ -19,7 +19,7 @@ use crate::{
         at_forge::{self, AtForge, Opening, Question},
         pairing,
     },
-    forge::{Looked, NoAnswer, OwnerPackages, Package},
+    forge::{Looked, NoAnswer, OwnerPackages, Package, PackageList},
     http::{Http, RequestLog},
 };
 
@@ -56,8 +56,7 @@ struct Report {
 
 /// The packages of a repository, as its forge told.
 struct Told {
-    packages: Vec<Package>,
-    cut: Option<String>,
+    list: PackageList,
     at_hand: bool,
 }
 
@@ -133,8 +132,7 @@ impl Collector for Packages {
             Ok(Looked::Here(told)) => told,
             // Without a commit there may be packages all the same; an owner's list has them.
             Ok(Looked::Empty) => Told {
-                packages: Vec::new(),
-                cut: None,
+                list: PackageList::default(),
                 at_hand: false,
             },
             Ok(Looked::Missing) => return Ok(at_forge::not_shown(cx, question, false, &at)),
@@ -166,22 +164,18 @@ impl Packages {
             Err(why) => return Ok(Err(why)),
         };
         Ok(match listing {
-            OwnerPackages::All { mut packages, cut } => {
+            OwnerPackages::All(mut list) => {
                 let path = format!("{}/{}", at.which.owner, at.which.name);
                 let number = at.which.number.as_deref();
-                packages.retain(|package| package.comes_from(number, &path));
-                Ok(Looked::Here(Told {
-                    packages,
-                    cut,
-                    at_hand,
-                }))
+                list.packages
+                    .retain(|package| package.comes_from(number, &path));
+                Ok(Looked::Here(Told { list, at_hand }))
             }
             OwnerPackages::ByRepository => {
                 let own = forge.repository_packages(&at.which).await;
                 own.map(|looked| {
-                    looked.map(|(packages, cut)| Told {
-                        packages,
-                        cut,
+                    looked.map(|list| Told {
+                        list,
                         at_hand: false,
                     })
                 })
@@ -192,8 +186,10 @@ impl Packages {
 }
 
 fn found(told: Told, owner: String, at: &AtForge, question: Question, cx: &Run) -> Ending {
-    let mut missing = told.cut;
-    let mut packages = told.packages;
+    let PackageList {
+        mut packages,
+        cut: mut missing,
+    } = told.list;
     if packages.len() > MOST {
         missing = Some(format!("only {MOST} packages were recorded"));
         packages.truncate(MOST);

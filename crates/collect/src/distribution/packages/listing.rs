@@ -20,11 +20,14 @@ const FORGOTTEN_AFTER: Duration = Duration::from_hours(30 * 24);
 /// A longer listing is not kept: it would be read as a whole for each of its repositories.
 const LONGEST: usize = 8 << 20;
 
+/// Held by whoever is asking for an owner.
+type Turn = Arc<tokio::sync::Mutex<()>>;
+
 /// The owners that this process is asking for, so that runs about two repositories of one owner do
 /// not ask side by side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listings {
-    asking: Arc<Mutex<HashMap<(String, String), Arc<tokio::sync::Mutex<()>>>>>,
+    asking: Arc<Mutex<HashMap<(String, String), Turn>>>,
 }
 
 impl Listings {
@@ -57,7 +60,7 @@ impl Listings {
         Ok(Ok((listing, false)))
     }
 
-    fn turn(&self, host: &str, owner: &str) -> Arc<tokio::sync::Mutex<()>> {
+    fn turn(&self, host: &str, owner: &str) -> Turn {
         let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever holds a turn holds one of these; the rest is over.
         asking.retain(|_, turn| Arc::strong_count(turn) > 1);

@@ -18,7 +18,7 @@ use crate::{
     collector::{Collector, Need, kind},
     distribution::{
         at_forge::{self, Opening, Question},
-        pairing,
+        manifests, pairing,
     },
     forge::{self, Looked},
     http::{Http, RequestLog},
@@ -34,8 +34,6 @@ pub struct Releases {
 const SOURCE: &str = "releases";
 /// More packages than this are not read from one repository's releases.
 const MOST: usize = store::MAX_ROWS / 3;
-/// How soon tarballs are looked at again that only the manifests can tell apart.
-const MANIFESTS_ARE_READ_IN: Duration = Duration::from_mins(10);
 
 /// What a unit is about.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -133,7 +131,6 @@ impl Collector for Releases {
             found.evidence.extend(kept);
         }
         let mut missing = None;
-        let mut retry_at = None;
         if found.evidence.len() > MOST {
             missing = Some(format!("only {MOST} packages were recorded"));
             found.evidence.truncate(MOST);
@@ -142,13 +139,12 @@ impl Collector for Releases {
             missing = Some(format!(
                 "what {untold} tarballs are is not told before the manifests are read"
             ));
-            retry_at = Some(question.now.plus(MANIFESTS_ARE_READ_IN));
         }
         let outcome = match &missing {
             None => Outcome::Done,
             Some(why) => Outcome::Partial {
                 why: why.clone(),
-                retry_at,
+                retry_at: None,
             },
         };
         let facts = (question, found.evidence, missing);
@@ -165,6 +161,12 @@ impl Collector for Releases {
 
 /// What the repository declares, and whether it was looked at for that.
 async fn known(cx: &Run, repository: i64, name: &str) -> Result<(Known, bool), RunError> {
+    // First this: manifests that are written between the two questions must not be missed.
+    let states = sources::states(cx.db(), repository).await?;
+    let read = states
+        .iter()
+        .filter(|state| state.source == manifests::SOURCE && state.last_answered.is_some())
+        .any(|state| state.error.as_deref() != Some(manifests::BEING_READ));
     let manifests = observed::manifests(cx.db(), repository, false, store::MAX_ROWS).await?;
     let names = |manifest_type: &str| {
         manifests
@@ -178,10 +180,6 @@ async fn known(cx: &Run, repository: i64, name: &str) -> Result<(Known, bool), R
         npm: names("npm"),
         helm: names("helm"),
     };
-    let states = sources::states(cx.db(), repository).await?;
-    let read = states
-        .iter()
-        .any(|state| state.source == "manifests" && state.last_answered.is_some());
     Ok((known, read))
 }
 

@@ -56,13 +56,13 @@ pub(super) fn evidence(releases: &[Release], known: &Known) -> Found {
             let said = match read(&asset.name) {
                 None => continue,
                 Some(Reading::Package(said)) => said,
-                Some(Reading::Tarball(tarball)) => match tarball.belongs_to(&around) {
-                    Some(said) => said,
-                    None => {
+                Some(Reading::Tarball(tarball)) => {
+                    let Some(said) = tarball.belongs_to(&around) else {
                         found.untold += 1;
                         continue;
-                    }
-                },
+                    };
+                    said
+                }
             };
             let name = said.name.as_ref().unwrap_or(&known.repository).clone();
             let package = packages.entry((said.ecosystem, name)).or_default();

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use super::{Gitea, code::place};
 use crate::{
     forge::{
-        Asked, Looked, NoAnswer, OwnerPackages, Package, Release, Releases, Which,
+        Asked, Looked, NoAnswer, OwnerPackages, Package, PackageList, Release, Releases, Which,
         content::{MOST_PAGES, why_nothing},
-        publishing::{Asset, LAST_RELEASES, ecosystem, gather},
+        publishing::{Asset, LAST_RELEASES, ecosystem, gather, too_many_pages},
         text,
     },
     http::{Ask, Reply, segment},
@@ -83,27 +83,21 @@ impl Gitea {
             .ask(&format!("/packages/{}", segment(owner)))
             .query("limit", 50);
         let mut rows = Vec::new();
-        let mut cut = Some(format!(
-            "there are more than {MOST_PAGES} pages of packages"
-        ));
+        let mut cut = Some(too_many_pages());
         for _ in 0..MOST_PAGES {
             let found = self.session.ask_json::<Vec<PackageAnswer>>(&ask).await;
             let Some(found) = found.known()? else {
                 return Ok(OwnerPackages::Nobody);
             };
             rows.extend(found.value.into_iter().map(package));
-            match found.response.next {
-                Some(next) => ask = Ask::get(&self.host, next).absent(&[404, 410]),
-                None => {
-                    cut = None;
-                    break;
-                }
-            }
+            let Some(next) = found.response.next else {
+                cut = None;
+                break;
+            };
+            ask = Ask::get(&self.host, next).absent(&[404, 410]);
         }
-        Ok(OwnerPackages::All {
-            packages: gather(rows),
-            cut,
-        })
+        let packages = gather(rows);
+        Ok(OwnerPackages::All(PackageList { packages, cut }))
     }
 }
 

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use super::{GitHub, blocked, place};
 use crate::{
     forge::{
-        Asked, Looked, NoAnswer, OwnerPackages, Package, Release, Releases, Which,
+        Asked, Looked, NoAnswer, OwnerPackages, Package, PackageList, Release, Releases, Which,
         content::{MOST_PAGES, why_nothing},
-        publishing::{Asset, LAST_RELEASES, ecosystem},
+        publishing::{Asset, LAST_RELEASES, ecosystem, too_many_pages},
         text,
     },
     http::{Reply, segment},
@@ -73,8 +73,7 @@ impl GitHub {
     }
 
     pub(super) async fn packages_of(&self, owner: &str) -> Asked<OwnerPackages> {
-        let mut packages = Vec::new();
-        let mut cut = None;
+        let mut all = PackageList::default();
         let mut people = false;
         let former = (!self.root.is_empty()).then_some("docker");
         for kind in TYPES.into_iter().chain(former) {
@@ -83,22 +82,22 @@ impl GitHub {
                 people = true;
                 listed = self.list_packages(owner, people, kind).await?;
             }
-            let Some((mut page, more)) = listed else {
+            let Some(mut listed) = listed else {
                 return Ok(OwnerPackages::Nobody);
             };
-            packages.append(&mut page);
-            cut = cut.or(more);
+            all.packages.append(&mut listed.packages);
+            all.cut = all.cut.or(listed.cut);
         }
-        Ok(OwnerPackages::All { packages, cut })
+        Ok(OwnerPackages::All(all))
     }
 
-    /// All of one type, and why it is not all; none if there is no such owner of that sort.
+    /// All of one type; none if there is no such owner of that sort.
     async fn list_packages(
         &self,
         owner: &str,
         people: bool,
         kind: &str,
-    ) -> Asked<Option<(Vec<Package>, Option<String>)>> {
+    ) -> Asked<Option<PackageList>> {
         let whose = if people { "users" } else { "orgs" };
         let path = format!("/{whose}/{}/packages", segment(owner));
         let first = self
@@ -115,11 +114,16 @@ impl GitHub {
             packages.extend(found.value.into_iter().map(|one| package(one, kind, owner)));
             match found.response.next {
                 Some(next) => ask = self.ask_on(&next),
-                None => return Ok(Some((packages, None))),
+                None => {
+                    return Ok(Some(PackageList {
+                        packages,
+                        cut: None,
+                    }));
+                }
             }
         }
-        let cut = format!("{owner} has more packages of type {kind} than are read");
-        Ok(Some((packages, Some(cut))))
+        let cut = Some(too_many_pages());
+        Ok(Some(PackageList { packages, cut }))
     }
 }
 

@@ -50,13 +50,11 @@ impl GitLab {
             }
             let entries = found.value.into_iter().filter_map(entry);
             tree.files.extend(entries.filter(|entry| wanted(entry)));
-            match found.response.next {
-                Some(next) => ask = Ask::get(&self.host, next).absent(&[404, 410]),
-                None => {
-                    whole.check()?;
-                    return Ok(Looked::Here(tree));
-                }
-            }
+            let Some(next) = found.response.next else {
+                whole.check()?;
+                return Ok(Looked::Here(tree));
+            };
+            ask = Ask::get(&self.host, next).absent(&[404, 410]);
         }
         tree.cut = Some(format!("the tree has more than {MOST_PAGES} pages"));
         Ok(Looked::Here(tree))

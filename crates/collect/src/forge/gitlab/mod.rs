@@ -15,8 +15,8 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Package, Page, Releases,
-    Seen, Sight, Tree, Wanted, Which, text,
+    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, PackageList, Page,
+    Releases, Seen, Sight, Tree, Wanted, Which, text,
 };
 use crate::git::{Blob, Entry};
 use crate::http::{Ask, Reply, Session, Unknown, segment};
@@ -346,7 +346,7 @@ impl Forge for GitLab {
     fn repository_packages<'a>(
         &'a self,
         which: &'a Which,
-    ) -> BoxFuture<'a, Asked<Looked<(Vec<Package>, Option<String>)>>> {
+    ) -> BoxFuture<'a, Asked<Looked<PackageList>>> {
         Box::pin(self.packages_here(which))
     }
 }

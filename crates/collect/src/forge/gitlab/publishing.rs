@@ -8,9 +8,9 @@ use serde::Deserialize;
 use super::{GitLab, code::place};
 use crate::{
     forge::{
-        Asked, Looked, NoAnswer, OwnerPackages, Package, Release, Releases, Which,
+        Asked, Looked, NoAnswer, OwnerPackages, Package, PackageList, Release, Releases, Which,
         content::{MOST_PAGES, why_nothing},
-        publishing::{Asset, LAST_RELEASES, ecosystem, gather},
+        publishing::{Asset, LAST_RELEASES, ecosystem, gather, too_many_pages},
         text,
     },
     http::{Ask, Reply, segment},
@@ -75,16 +75,13 @@ impl GitLab {
     pub(super) async fn packages_of(&self, owner: &str) -> Asked<OwnerPackages> {
         let ask = self.ask(&format!("/groups/{}/packages", segment(owner)));
         Ok(match self.list_packages(ask, None).await? {
-            Some((packages, cut)) => OwnerPackages::All { packages, cut },
+            Some(list) => OwnerPackages::All(list),
             // A person, as far as a group's list can tell; its projects tell for themselves.
             None => OwnerPackages::ByRepository,
         })
     }
 
-    pub(super) async fn packages_here(
-        &self,
-        which: &Which,
-    ) -> Asked<Looked<(Vec<Package>, Option<String>)>> {
+    pub(super) async fn packages_here(&self, which: &Which) -> Asked<Looked<PackageList>> {
         let ask = self.ask(&format!("{}/packages", place(which)));
         match self.list_packages(ask, Some(which)).await? {
             Some(listed) => Ok(Looked::Here(listed)),
@@ -93,31 +90,24 @@ impl GitLab {
     }
 
     /// `of` is the project that is asked, where it is one: it does not name itself.
-    async fn list_packages(
-        &self,
-        first: Ask,
-        of: Option<&Which>,
-    ) -> Asked<Option<(Vec<Package>, Option<String>)>> {
+    async fn list_packages(&self, first: Ask, of: Option<&Which>) -> Asked<Option<PackageList>> {
         let mut ask = first.query("per_page", 100);
         let mut rows = Vec::new();
-        let mut cut = Some(format!(
-            "there are more than {MOST_PAGES} pages of packages"
-        ));
+        let mut cut = Some(too_many_pages());
         for _ in 0..MOST_PAGES {
             let found = self.session.ask_json::<Vec<PackageAnswer>>(&ask).await;
             let Some(found) = found.known()? else {
                 return Ok(None);
             };
             rows.extend(found.value.into_iter().map(|one| self.package(one, of)));
-            match found.response.next {
-                Some(next) => ask = Ask::get(&self.host, next).absent(&[404, 410]),
-                None => {
-                    cut = None;
-                    break;
-                }
-            }
+            let Some(next) = found.response.next else {
+                cut = None;
+                break;
+            };
+            ask = Ask::get(&self.host, next).absent(&[404, 410]);
         }
-        Ok(Some((gather(rows), cut)))
+        let packages = gather(rows);
+        Ok(Some(PackageList { packages, cut }))
     }
 
     fn package(&self, said: PackageAnswer, of: Option<&Which>) -> Package {

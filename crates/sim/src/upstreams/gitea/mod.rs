@@ -70,8 +70,9 @@ impl Upstream for Gitea {
             .route("/repos/{owner}/{name}", get(by_path))
             .route(
                 "/repos/{owner}/{name}/{*rest}",
-                get(move |site, caller, path, query| {
-                    below_path(trees_per_page, site, caller, path, query)
+                get(move |site, caller: Caller, path, query| {
+                    let answer = below_path(trees_per_page, site, &caller, path, query);
+                    std::future::ready(answer)
                 }),
             )
             .route("/repositories/{id}", get(by_id))
@@ -106,10 +107,10 @@ async fn by_path(
     })
 }
 
-async fn below_path(
+fn below_path(
     trees_per_page: usize,
     State(site): At,
-    caller: Caller,
+    caller: &Caller,
     Path((owner, name, rest)): Path<(String, String, String)>,
     Query(query): Query<Parameters>,
 ) -> Response {
