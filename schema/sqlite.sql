@@ -43,10 +43,11 @@ CREATE INDEX contributor_address_contributor ON contributor_address (contributor
 CREATE TABLE declared_name (
     repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     ecosystem TEXT NOT NULL,
+    -- as the manifest spells it
     name TEXT NOT NULL,
-    -- absent, ours or other
+    -- absent: no such package; ours: it says that it comes from here; other: it does not
     verdict TEXT NOT NULL,
-    -- the repository that the registry links it to
+    -- for other: where it says that it comes from; null if it does not say
     linked_repository TEXT,
     checked_at TEXT NOT NULL,
     PRIMARY KEY (repository, ecosystem, name)
@@ -219,6 +220,18 @@ CREATE TABLE manifest (
 
 CREATE INDEX manifest_effective_name ON manifest (manifest_type, effective_name);
 
+CREATE TABLE manifest_blob (
+    id TEXT PRIMARY KEY NOT NULL,
+    -- gzip
+    body BLOB NOT NULL,
+    -- of the whole row, about
+    bytes INTEGER NOT NULL,
+    -- when it last saved somebody a download, to the day
+    used_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX manifest_blob_used_at ON manifest_blob (used_at);
+
 CREATE TABLE manifest_history (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     manifest INTEGER NOT NULL REFERENCES manifest (id) ON DELETE CASCADE,
@@ -241,6 +254,16 @@ CREATE TABLE manifest_history (
 ) STRICT;
 
 CREATE INDEX manifest_history_manifest ON manifest_history (manifest);
+
+CREATE TABLE owner_packages (
+    host TEXT NOT NULL,
+    -- in lower case
+    owner TEXT NOT NULL,
+    -- the listing, as JSON of the collector that made it
+    listing TEXT NOT NULL,
+    asked_at TEXT NOT NULL,
+    PRIMARY KEY (host, owner)
+) STRICT;
 
 CREATE TABLE pairing (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -286,6 +309,17 @@ CREATE TABLE pool (
     paused_why TEXT,
     next_start_at TEXT                -- of the first filling, for the whole fleet
 ) STRICT;
+
+CREATE TABLE ready (
+    pool TEXT NOT NULL,
+    upstream TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    due_at TEXT NOT NULL,
+    unit INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (pool, upstream, rank, due_at, unit)
+) STRICT, WITHOUT ROWID;
 
 CREATE VIEW repo_distribution AS
 SELECT e.id AS distribution_id, e.repository AS repo_id, e.ecosystem, e.package AS package_name,
@@ -627,10 +661,10 @@ CREATE TABLE unit (
     pool TEXT NOT NULL,
     upstream TEXT NOT NULL,           -- '' asks nobody
     state TEXT NOT NULL,              -- no CHECK: it cost claim and finish a tenth on SQLite
-    -- Where the indexes find it; null while it runs and when it is over. Only columns that are
-    -- in an index or its predicate cost PostgreSQL all indexes when they change, and an end that
-    -- leaves this one alone changes none.
-    shelf TEXT GENERATED ALWAYS AS (CASE WHEN state IN ('ready', 'waiting', 'parked') THEN state END) STORED,
+    -- Where the indexes find it; null for most of its life. Only columns that are in an index or
+    -- its predicate cost PostgreSQL all indexes when they change, and neither a claim nor an end
+    -- changes this one.
+    shelf TEXT GENERATED ALWAYS AS (CASE WHEN state IN ('waiting', 'parked') THEN state END) STORED,
     rank INTEGER NOT NULL,
     due_at TEXT NOT NULL,             -- ready: runs from then on; parked: returns then; waiting: since; else: was due
     attempt INTEGER NOT NULL,           -- the fencing number; only ever grows
@@ -647,8 +681,6 @@ CREATE TABLE unit (
     body INTEGER NOT NULL,               -- has a row in unit_body
     UNIQUE (kind, key)
 ) STRICT;
-
-CREATE INDEX unit_claim ON unit (pool, upstream, rank, due_at, id) WHERE shelf = 'ready';
 
 CREATE INDEX unit_parked ON unit (due_at, id) WHERE shelf = 'parked';
 

@@ -11,19 +11,6 @@ CREATE TABLE expected_source (
     PRIMARY KEY (repository, source)
 ){strict};
 
--- Whose a declared name is in the registry.
-CREATE TABLE IF NOT EXISTS declared_name (
-    repository {int} NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
-    ecosystem {text} NOT NULL,
-    name {text} NOT NULL,
-    -- absent, ours or other
-    verdict {text} NOT NULL,
-    -- the repository that the registry links it to
-    linked_repository {text},
-    checked_at {time} NOT NULL,
-    PRIMARY KEY (repository, ecosystem, name)
-){strict};
-
 -- Published packages and the manifests they come from.
 CREATE TABLE pairing (
     id {id},

@@ -14,6 +14,7 @@ use store::{
     sources::{self, Asked},
 };
 
+use super::pairing;
 use crate::{
     forge::{self, Forge, NoAnswer, Which},
     http::{Class, Http, RequestLog, Session},
@@ -143,7 +144,7 @@ pub(super) async fn could_not_ask(
                     ..
                 } = *question;
                 sources::could_not_answer(tx, repository, source, why, now).await?;
-                Ok(())
+                pairing::wake_after_failure(tx, repository, source, now).await
             })
         })
         .await?;
@@ -183,7 +184,7 @@ pub(super) fn nothing_learned(
                 ..
             } = *question;
             sources::could_not_answer(tx, repository, source, why, now).await?;
-            Ok(())
+            pairing::wake_after_failure(tx, repository, source, now).await
         })
     })
 }

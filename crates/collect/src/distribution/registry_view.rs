@@ -213,7 +213,7 @@ pub(super) async fn could_not_answer(
     cx.commit(&(), &note, |tx, (asked, why)| {
         Box::pin(async move {
             sources::could_not_answer(tx, asked.repository, asked.source, why, asked.now).await?;
-            Ok(())
+            pairing::wake_after_failure(tx, asked.repository, asked.source, asked.now).await
         })
     })
     .await?;

@@ -44,6 +44,13 @@ pub struct Recorded {
     pub gone: usize,
 }
 
+impl Recorded {
+    /// Whether anything is otherwise than it was.
+    pub fn is_news(&self) -> bool {
+        self.new + self.changed + self.returned + self.gone > 0
+    }
+}
+
 /// Writes down what a source says about published packages.
 pub async fn record_evidence(
     tx: &mut Tx,

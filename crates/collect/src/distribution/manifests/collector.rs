@@ -319,20 +319,28 @@ async fn found(
         question,
         branch,
         facts: last,
+        is_one_of_many: !facts.is_empty(),
         missing,
     };
     let ending = cx.finish(outcome, report, facts, |tx, last| {
         Box::pin(async move {
             let extent = last.missing.as_deref().map_or(Extent::Whole, Extent::Part);
-            observed::record_manifests(tx, &last.question.asked(), &last.facts, extent).await?;
-            if let Branch::Here(branch) = &last.branch {
-                let repository = last.question.repository;
-                repositories::set_default_branch(tx, repository, branch.as_deref()).await?;
+            let recorded =
+                observed::record_manifests(tx, &last.question.asked(), &last.facts, extent).await?;
+            let Question {
+                repository, now, ..
+            } = last.question;
+            match &last.branch {
+                Branch::Here(branch) => {
+                    repositories::set_default_branch(tx, repository, branch.as_deref()).await?;
+                }
+                // What earlier pieces changed is not remembered.
+                Branch::Elsewhere if last.is_one_of_many || recorded.is_news() => {
+                    names::changed(tx, repository, now).await?;
+                }
+                Branch::Elsewhere => {}
             }
-            if last.branch.is_none() {
-                names::changed(tx, last.question.repository, last.question.now).await?;
-            }
-            pairing::wake(tx, last.question.repository, last.question.now).await
+            pairing::wake(tx, repository, now).await
         })
     });
     Ok(ending.cursor(progress))
@@ -345,7 +353,7 @@ async fn could_not_read(question: Question, why: String, cx: &Run) -> Result<End
     cx.commit(&(), &note, |tx, (question, why)| {
         Box::pin(async move {
             sources::could_not_answer(tx, question.repository, SOURCE, why, question.now).await?;
-            Ok(())
+            pairing::wake_after_failure(tx, question.repository, SOURCE, question.now).await
         })
     })
     .await?;
@@ -357,5 +365,6 @@ struct Last {
     question: Question,
     branch: Branch,
     facts: Vec<ManifestFact>,
+    is_one_of_many: bool,
     missing: Option<String>,
 }
