@@ -73,27 +73,11 @@ impl Claimed {
 /// All pairs of a pool that have a ready unit, due or not.
 ///
 /// A loose index scan: each step jumps to the first hint behind the last pair,
-/// so the cost is the number of pairs and not the number of units. Three probes a
-/// step, because SQLite has no lateral join.
+/// so the cost is the number of pairs and not the number of units.
 pub(crate) async fn survey(db: &Db, pool: &str) -> Result<Vec<Pair>, DbError> {
-    const NEXT: &str = "FROM ready AS behind
-        WHERE behind.pool = $1
-          AND (behind.upstream, behind.rank) > (hop.upstream, hop.rank)
-        ORDER BY behind.upstream, behind.rank, behind.due_at LIMIT 1";
-    let text = format!(
-        "WITH RECURSIVE hop(upstream, rank, due_at) AS (
-            SELECT upstream, rank, due_at FROM (
-                SELECT upstream, rank, due_at FROM ready WHERE pool = $1
-                ORDER BY upstream, rank, due_at LIMIT 1
-            ) AS first
-            UNION ALL
-            SELECT (SELECT behind.upstream {NEXT}), (SELECT behind.rank {NEXT}),
-                (SELECT behind.due_at {NEXT})
-            FROM hop WHERE hop.upstream IS NOT NULL
-         )
-         SELECT upstream, rank, due_at FROM hop WHERE upstream IS NOT NULL"
-    );
-    let rows = db.fetch_all(Statement::built(text).bind(pool)).await?;
+    let rows = db
+        .fetch_all(Statement::built(survey_text()).bind(pool))
+        .await?;
     rows.iter()
         .map(|row| {
             Ok(Pair {
@@ -103,6 +87,36 @@ pub(crate) async fn survey(db: &Db, pool: &str) -> Result<Vec<Pair>, DbError> {
             })
         })
         .collect()
+}
+
+/// Three columns by two probes each: SQLite has no lateral join, and a comparison
+/// of rows with what a recursion yields makes it read all hints of the upstream.
+pub(crate) fn survey_text() -> String {
+    const ORDER: &str = "ORDER BY behind.upstream, behind.rank, behind.due_at LIMIT 1";
+    let next = |column: &str| {
+        format!(
+            "COALESCE(
+                (SELECT behind.{column} FROM ready AS behind
+                 WHERE behind.pool = $1 AND behind.upstream = hop.upstream
+                   AND behind.rank > hop.rank {ORDER}),
+                (SELECT behind.{column} FROM ready AS behind
+                 WHERE behind.pool = $1 AND behind.upstream > hop.upstream {ORDER}))"
+        )
+    };
+    format!(
+        "WITH RECURSIVE hop(upstream, rank, due_at) AS (
+            SELECT upstream, rank, due_at FROM (
+                SELECT upstream, rank, due_at FROM ready WHERE pool = $1
+                ORDER BY upstream, rank, due_at LIMIT 1
+            ) AS first
+            UNION ALL
+            SELECT {}, {}, {} FROM hop WHERE hop.upstream IS NOT NULL
+         )
+         SELECT upstream, rank, due_at FROM hop WHERE upstream IS NOT NULL",
+        next("upstream"),
+        next("rank"),
+        next("due_at")
+    )
 }
 
 /// What a claim asks for.

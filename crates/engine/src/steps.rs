@@ -243,6 +243,11 @@ impl Hand {
     }
 }
 
+/// The survey as the database gets it, for tests of its plan. Its argument: the pool.
+pub fn survey_text() -> String {
+    crate::claim::survey_text()
+}
+
 /// The claim as the database gets it, for tests of its plan. Its arguments:
 /// worker, pool, upstream, rank, now, most, then name and version of each kind;
 /// on PostgreSQL then the lane's holding, by its row and its units.

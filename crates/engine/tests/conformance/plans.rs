@@ -76,3 +76,18 @@ async fn sqlite_claims_through_the_index_in_its_order() {
         }
     }
 }
+
+#[tokio::test]
+async fn sqlite_surveys_by_probes() {
+    let db = TestDb::sqlite(&[engine::PART]).await;
+    fill(&db).await;
+    let text = format!("EXPLAIN QUERY PLAN {}", steps::survey_text());
+    let rows = db
+        .fetch_all(Statement::built(text).bind("p"))
+        .await
+        .unwrap();
+    let plan: Vec<String> = rows.iter().map(|row| row.get("detail").unwrap()).collect();
+    let of_one_upstream = "SEARCH behind USING PRIMARY KEY (pool=? AND upstream=? AND rank>?)";
+    let probes = plan.iter().filter(|line| *line == of_one_upstream).count();
+    assert_eq!(probes, 3, "{}", plan.join("\n"));
+}
