@@ -98,7 +98,7 @@ impl Fleet {
         let row = self
             .db
             .fetch_one(sql!(
-                "SELECT count(*) AS n FROM unit WHERE upstream = $1
+                "SELECT count(*) AS n FROM unit WHERE upstream = $1 AND kind = 'repo-metadata'
                  AND (succeeded_at IS NULL OR succeeded_at < $2)",
                 upstream,
                 since

@@ -93,7 +93,8 @@ async fn outage(db: TestDb) {
     fleet.add(&well[REPOSITORIES..][..LATER]);
     let first_time = async || {
         const NEW: &str =
-            "SELECT count(*) AS n FROM unit WHERE upstream = $1 AND succeeded_at IS NULL";
+            "SELECT count(*) AS n FROM unit WHERE upstream = $1 AND kind = 'repo-metadata'
+             AND succeeded_at IS NULL";
         fleet.number(NEW, WELL).await == 1
     };
     let waited = fleet
