@@ -87,7 +87,7 @@ impl Collector for Packages {
     const VERSION: i64 = 1;
     const CADENCE: Option<Duration> = Some(Duration::from_hours(180 * 24));
     const POOL: &'static str = "distribution";
-    const MAX_RUN: Duration = Duration::from_mins(10);
+    const MAX_RUN: Duration = Duration::from_mins(30);
     const NEEDS: &'static [Need] = &[Need::Network, Need::Token];
 
     type Subject = Subject;
