@@ -22,7 +22,7 @@ const FACTS_BETWEEN_KILLS: std::ops::Range<u64> = 300..1_500;
 const DEAD_AFTER: Duration = Duration::from_millis(1_500);
 /// What a loaded machine may add to the limit: one beat until somebody looks,
 /// and the wait for a turn to write.
-const SLACK: Duration = Duration::from_millis(3_500);
+const SLACK: Duration = Duration::from_millis(2_500);
 
 const PARTS: &[db::Part] = &[engine::PART, store::PART];
 
