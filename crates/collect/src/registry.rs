@@ -31,6 +31,20 @@ pub struct Outside {
     pub distribution: distribution::Settings,
 }
 
+impl Outside {
+    /// The work that repositories bring whose rounds are switched on. All of it can be stopped.
+    fn scans(&self) -> Scans {
+        if self.distribution.enabled {
+            SCANS
+        } else {
+            Scans {
+                units: |_, _| Vec::new(),
+                ..SCANS
+            }
+        }
+    }
+}
+
 /// What a collector declares, before there is an outside to run it.
 #[derive(Clone, Debug)]
 pub struct Declared {
@@ -92,8 +106,14 @@ fn entries() -> Vec<Entry> {
         entry::<Packages>(|outside| Registered::new(Packages::new(outside.http.clone()))),
         entry::<Releases>(|outside| Registered::new(Releases::new(outside.http.clone()))),
         entry::<Drill>(|_| Registered::new(Drill)),
-        entry::<Organisation>(|outside| Registered::new(Organisation::new(outside.http.clone()))),
-        entry::<RepoMetadata>(|outside| Registered::new(RepoMetadata::new(outside.http.clone()))),
+        entry::<Organisation>(|outside| {
+            let owners = Organisation::new(outside.http.clone());
+            Registered::new(owners.scans(outside.scans()))
+        }),
+        entry::<RepoMetadata>(|outside| {
+            let metadata = RepoMetadata::new(outside.http.clone());
+            Registered::new(metadata.scans(outside.scans()))
+        }),
     ];
     all.sort_by_key(|one| one.declared.kind.name);
     for pair in all.windows(2) {
@@ -115,6 +135,9 @@ fn entry<C: Collector>(make: fn(&Outside) -> Registered) -> Entry {
         make,
     }
 }
+
+/// The kind that all other work on a repository of a forge waits for.
+pub const FIRST: &str = RepoMetadata::NAME;
 
 /// The units that a repository brings with it.
 pub fn of_repository(id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {

@@ -1,5 +1,6 @@
 //! The binary: reads the command line, runs one command, ends with a documented exit code.
 
+mod catch_up;
 mod cli;
 mod clock;
 mod commands;

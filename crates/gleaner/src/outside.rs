@@ -42,6 +42,7 @@ fn distribution(settings: &Settings) -> collect::distribution::Settings {
     );
     let round = settings.rounds.get("distribution");
     collect::distribution::Settings {
+        enabled: round.is_none_or(|round| round.enabled),
         cross_check: set.cross_check,
         polite_address: set.polite_address.clone(),
         user_agent: set.user_agent.clone(),
@@ -61,7 +62,9 @@ pub(crate) fn about(
     let mut about = http::Settings::new(contact);
     env!("CARGO_PKG_VERSION").clone_into(&mut about.version);
     about.upstreams = upstreams(settings, environment)?;
-    Ok(about)
+    // Whoever comes back later than usual must still find what was kept for that.
+    let cadences = settings.rounds.values().filter_map(|round| round.cadence);
+    Ok(cadences.fold(about, http::Settings::asked_every))
 }
 
 /// The client, with what it keeps in the engine's database.
@@ -208,6 +211,17 @@ mod tests {
             known["ecosyste.ms"].base,
             "https://mirror.example.org/api/v1"
         );
+    }
+
+    #[test]
+    fn answers_are_kept_for_longer_than_any_cadence() {
+        let about = |text: &str| super::about(&settings(text), &[]).unwrap().cache.unused_for;
+        let days = |days: u64| std::time::Duration::from_hours(24 * days);
+        assert!(about("") > days(180 + 30), "{:?}", about(""));
+        let rare = about("[distribution]\ncadence = \"400d\"\n");
+        assert!(rare > days(400 + 30), "{rare:?}");
+        // A short one takes nothing from the others.
+        assert_eq!(about("[distribution]\ncadence = \"1d\"\n"), about(""));
     }
 
     #[test]

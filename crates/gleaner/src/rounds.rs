@@ -74,6 +74,13 @@ pub(crate) fn worker_in(
     Ok(worker)
 }
 
+/// The pools of the collectors that run by themselves.
+pub(crate) fn pools() -> impl Iterator<Item = &'static str> {
+    let all = registry::declared().into_iter();
+    let own = all.filter(|one| one.kind.cadence.is_some());
+    own.map(|one| one.kind.pool)
+}
+
 /// The programs that collectors call.
 pub(crate) fn tools() -> BTreeSet<&'static str> {
     let needs = registry::declared().into_iter().flat_map(|one| one.needs);
@@ -84,13 +91,35 @@ pub(crate) fn tools() -> BTreeSet<&'static str> {
     tools.collect()
 }
 
-/// The work of a repository.
+/// The work of a repository, of all rounds there are.
 pub(crate) fn units(id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {
     registry::of_repository(id, url)
 }
 
+/// The work of a repository, of the rounds that are switched on.
+pub(crate) fn wanted_units(id: i64, url: &RepositoryUrl, settings: &Settings) -> Vec<Enqueue> {
+    let units = if is_on(settings, registry::FIRST) {
+        registry::of_repository(id, url)
+    } else {
+        // Nobody would ever end what the others wait for.
+        (registry::SCANS.units)(id, url)
+    };
+    let on = |unit: &Enqueue| is_on(settings, unit.kind());
+    units.into_iter().filter(on).collect()
+}
+
+/// Whether the round of a kind is switched on.
+pub(crate) fn is_on(settings: &Settings, kind: &str) -> bool {
+    let round = settings.rounds.get(section(kind).as_str());
+    round.is_none_or(|round| round.enabled)
+}
+
 /// Begins the work on a repository again.
-pub(crate) async fn start(engine: &Engine, repository: &Repository) -> Result<()> {
+pub(crate) async fn start(
+    engine: &Engine,
+    repository: &Repository,
+    settings: &Settings,
+) -> Result<()> {
     let url = RepositoryUrl::parse(&repository.url).map_err(|error| {
         Failure::new(
             &codes::DB_DATA,
@@ -98,7 +127,7 @@ pub(crate) async fn start(engine: &Engine, repository: &Repository) -> Result<()
         )
         .caused_by(&error)
     })?;
-    let units = units(repository.id, &url);
+    let units = wanted_units(repository.id, &url, settings);
     engine
         .enqueue(units.into_iter().map(Enqueue::now).collect())
         .await?;
@@ -128,10 +157,7 @@ fn choose(all: Vec<Registered>, settings: &Settings, only: &[String]) -> Result<
                 .hint(format!("the kinds are {}", kinds.join(", "))));
         }
     }
-    let enabled = |one: &Registered| {
-        let round = settings.rounds.get(section(one.kind.name).as_str());
-        round.is_none_or(|round| round.enabled)
-    };
+    let enabled = |one: &Registered| is_on(settings, one.kind.name);
     let chosen: Vec<Registered> = all
         .into_iter()
         .filter(|one| enabled(one))

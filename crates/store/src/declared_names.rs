@@ -15,8 +15,8 @@ pub struct DeclaredName {
     pub name: String,
     /// Whose it is.
     pub verdict: Verdict,
-    /// For [`Verdict::Other`]: the address it says it comes from; none if it does not say, and
-    /// then it may well be ours.
+    /// The address it says it comes from, where that is not this repository's; none if it does not
+    /// say, and then it may well be ours.
     pub linked_repository: Option<String>,
     /// When this was learned.
     pub checked_at: Timestamp,
@@ -32,6 +32,8 @@ pub enum Verdict {
     Ours,
     /// There is one, and it does not say so.
     Other,
+    /// There is one, and what it says may be this repository at another address.
+    Unclear,
 }
 
 impl Verdict {
@@ -41,6 +43,7 @@ impl Verdict {
             Self::Absent => "absent",
             Self::Ours => "ours",
             Self::Other => "other",
+            Self::Unclear => "unclear",
         }
     }
 
@@ -50,6 +53,7 @@ impl Verdict {
             "absent" => Some(Self::Absent),
             "ours" => Some(Self::Ours),
             "other" => Some(Self::Other),
+            "unclear" => Some(Self::Unclear),
             _ => None,
         }
     }

@@ -41,7 +41,24 @@ pub(super) struct AtForge {
 /// Whether there is something to ask.
 pub(super) enum Opening {
     Ready(Box<AtForge>),
+    /// The host has nothing that could be asked, except git.
+    NoForge(Box<Plain>),
     Over(Ending),
+}
+
+/// A repository on a host that is no forge.
+#[derive(Debug)]
+pub(super) struct Plain {
+    pub(super) repository: Repository,
+    pub(super) session: Session,
+}
+
+impl Plain {
+    /// Nobody can be asked what only forges know.
+    pub(super) fn cannot_be_asked(&self, cx: &Run, question: Question) -> Ending {
+        let why = "its host is no forge that could be asked";
+        nothing_learned(cx, question, Outcome::Done, why.into(), &self.session)
+    }
 }
 
 /// What a run says of itself that had nothing to ask, or got no answer.
@@ -100,14 +117,10 @@ pub(super) async fn open(
         }
     };
     let Some(client) = forge::client(host.software, &repository.host, session.clone()) else {
-        let why = "there is no forge here that could be asked";
-        return Ok(Opening::Over(nothing_learned(
-            cx,
-            question,
-            Outcome::Done,
-            why.into(),
-            &session,
-        )));
+        return Ok(Opening::NoForge(Box::new(Plain {
+            repository,
+            session,
+        })));
     };
     let which = Which {
         number: repository.forge_id.clone(),
@@ -153,14 +166,19 @@ pub(super) async fn could_not_ask(
 }
 
 /// The forge does not show the repository.
-pub(super) fn not_shown(cx: &Run, question: Question, taken_down: bool, at: &AtForge) -> Ending {
+pub(super) fn not_shown(
+    cx: &Run,
+    question: Question,
+    taken_down: bool,
+    session: &Session,
+) -> Ending {
     let why = if taken_down {
         "its forge has taken it down"
     } else {
         "its forge does not know it: deleted, or private"
     };
     let outcome = Outcome::Gone { why: why.into() };
-    nothing_learned(cx, question, outcome, why.into(), &at.session)
+    nothing_learned(cx, question, outcome, why.into(), session)
 }
 
 /// Ends a run that could not learn anything, with a note that it asked.

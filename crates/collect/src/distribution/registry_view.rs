@@ -23,6 +23,8 @@ use crate::http::{Ask, Class, Reply, Unknown};
 /// What a person can set about these collectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
+    /// Look into repositories that are found. What is there already is not touched by this.
+    pub enabled: bool,
     /// Ask ecosyste.ms also where deps.dev had rows.
     pub cross_check: bool,
     /// Where ecosyste.ms can write to: it asks for that, and gives a larger limit for it.
@@ -37,6 +39,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            enabled: true,
             cross_check: true,
             polite_address: None,
             user_agent: None,

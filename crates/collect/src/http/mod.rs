@@ -76,7 +76,7 @@ pub use self::{
     ask::{Ask, Expect, segment},
     log::{Logged, RequestLog},
     reply::{Decoded, Reply, Response},
-    session::Session,
+    session::{Session, Way},
     settings::{Auth, Limits, Settings, Token, UpstreamSettings},
     unknown::{Class, Unknown},
     upstream::SettingsError,
@@ -94,6 +94,7 @@ struct Shared {
     clock: Clock,
     upstreams: Upstreams,
     cache: Cache,
+    user_agent: String,
     /// For everybody: resolves names to public addresses only.
     public_only: Client,
     /// For hosts that a person allowed to be private.
@@ -149,6 +150,7 @@ impl Http {
             cache: Cache::new(db, clock.clone(), settings.cache, settings.cache_answer),
             clock,
             upstreams,
+            user_agent: contact,
             known: Mutex::new(known),
         })))
     }

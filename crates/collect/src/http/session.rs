@@ -89,6 +89,16 @@ impl Session {
         found.is_ok_and(|upstream| !upstream.settings.tokens.is_empty())
     }
 
+    /// How somebody else of this process would reach an upstream, who speaks no HTTP of ours: git.
+    pub fn way(&self, upstream: &str) -> Option<Way> {
+        let found = self.http.upstream(upstream).ok()?;
+        Some(Way {
+            base: found.settings.base.trim_end_matches('/').to_owned(),
+            may_be_private: found.settings.allow_private,
+            user_agent: self.http.user_agent.clone(),
+        })
+    }
+
     /// What was asked so far.
     pub fn log(&self) -> RequestLog {
         self.book.read()
@@ -113,6 +123,17 @@ impl Session {
         };
         asking.run().await
     }
+}
+
+/// The way to an upstream. No token goes along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Where its paths begin.
+    pub base: String,
+    /// Whether that may be an address which is not public.
+    pub may_be_private: bool,
+    /// Who asks.
+    pub user_agent: String,
 }
 
 /// Reads JSON; nesting is limited by the reader. Errors name the place and quote a bit of it.

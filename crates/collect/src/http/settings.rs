@@ -28,17 +28,34 @@ impl Settings {
             contact: contact.into(),
             upstreams: BTreeMap::new(),
             cache: Bounds {
-                bytes: 512 << 20,
-                unused_for: Duration::from_hours(60 * 24),
+                bytes: 1 << 30,
+                unused_for: outlasting(LONGEST_CADENCE),
             },
             cache_answer: 8 << 20,
         }
+    }
+
+    /// Keeps answers for as long as somebody who asks at this cadence may come back for them. All
+    /// together stay within their bound in bytes, whatever their age.
+    pub fn asked_every(mut self, cadence: Duration) -> Self {
+        self.cache.unused_for = self.cache.unused_for.max(outlasting(cadence));
+        self
     }
 
     /// Who asks: product, version, and whom to write to.
     pub fn user_agent(&self) -> String {
         format!("gleaner/{} (+{})", self.version, self.contact)
     }
+}
+
+/// The longest that any collector waits before it asks the same again, unless it is told otherwise.
+/// An answer that is forgotten before costs a whole one, every time.
+const LONGEST_CADENCE: Duration = Duration::from_hours(180 * 24);
+
+/// A cadence and what may come on top: strikes and partials that put the next run off, a fleet that
+/// stood still for a while.
+fn outlasting(cadence: Duration) -> Duration {
+    cadence.saturating_add(cadence / 4).saturating_add(Duration::from_hours(30 * 24))
 }
 
 /// One upstream.

@@ -137,6 +137,29 @@ both! {
         assert_eq!(world.verdicts(id).await, [verdict("one", Verdict::Ours, None)]);
     }
 
+    async fn a_link_that_may_be_an_old_address_is_unclear_unless_it_is_a_project_of_its_own(db: TestDb) {
+        let world = World::new(&db, of_size(0)).await;
+        // Transferred and renamed before anybody looked; copied to another host; a stranger's.
+        world.publish("npm", "transferred", "https://github.com/former/b", 1);
+        world.publish("npm", "renamed", "https://github.com/a/old-name", 1);
+        world.publish("npm", "mirrored", "https://codeberg.org/a/b", 1);
+        world.publish("npm", "taken", "https://github.com/elsewhere/b", 1);
+        world.publish("npm", "foreign", "https://github.com/x/y", 1);
+        let id = world.add(LINK, |_, _| None).await;
+        world.declares(id, &[
+            ("npm", "foreign"), ("npm", "mirrored"), ("npm", "renamed"), ("npm", "taken"),
+            ("npm", "transferred"),
+        ]).await;
+        world.run().await;
+        assert_eq!(world.verdicts(id).await, [
+            verdict("foreign", Verdict::Other, Some("https://github.com/x/y")),
+            verdict("mirrored", Verdict::Unclear, Some("https://codeberg.org/a/b")),
+            verdict("renamed", Verdict::Unclear, Some("https://github.com/a/old-name")),
+            verdict("taken", Verdict::Other, Some("https://github.com/elsewhere/b")),
+            verdict("transferred", Verdict::Unclear, Some("https://github.com/former/b")),
+        ]);
+    }
+
     async fn what_could_not_be_asked_keeps_its_verdict(db: TestDb) {
         let world = World::new(&db, of_size(0)).await;
         world.publish("npm", "one", "https://github.com/x/y", 1);

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
-    Gap, Grade, NameCheck, Observed, Verdict, comparable,
+    Gap, Grade, NameCheck, Observed, SourceAnswer, Verdict, comparable,
     coverage::{can_be_checked, can_be_declared, covers, never_an_orphan},
     declared::Declaration,
     family, package_url,
-    pairing::{Matched, check_key},
+    pairing::{MOST_COMPARED, Matched, check_key, related},
     published::Package,
+    resemblance::Kinship,
     source,
 };
 
@@ -29,8 +30,16 @@ pub(super) fn grade(
         declarations,
         matched,
     };
+    let strangers = desk.strangers();
+    let declared = desk.of_declarations(&strangers);
+    let in_doubt: HashSet<String> = declared
+        .iter()
+        .filter(|gap| gap.reason.as_deref().is_some_and(is_perhaps))
+        .map(|gap| family(&gap.ecosystem).to_owned())
+        .collect();
+    let published = desk.of_packages(&strangers, &in_doubt);
     let mut gaps: BTreeMap<(String, String), Gap> = BTreeMap::new();
-    for gap in desk.of_declarations().into_iter().chain(desk.of_packages()) {
+    for gap in declared.into_iter().chain(published) {
         let key = (gap.ecosystem.clone(), gap.name.clone());
         match gaps.get(&key) {
             Some(known) if known.grade >= gap.grade => {}
@@ -46,6 +55,29 @@ pub(super) fn grade(
 }
 
 const UNCHECKED: &str = "the registry has not been asked for the name";
+/// Before the packages that may be what a name stands for.
+const PERHAPS: &str = "perhaps published under another name: ";
+
+fn is_perhaps(reason: &str) -> bool {
+    reason.starts_with(PERHAPS)
+}
+
+/// A source and why it did not tell all, where it said so.
+fn with_reason(silent: &SourceAnswer) -> String {
+    match &silent.why {
+        Some(why) => {
+            let why: String = why.chars().take(LONGEST_REASON).collect();
+            format!("{} ({why})", silent.source)
+        }
+        None => silent.source.clone(),
+    }
+}
+
+/// The details are with the source; here a line must do.
+const LONGEST_REASON: usize = 120;
+
+/// Packages of each family that no declaration names, and whose names have nothing to do with any.
+type Strangers<'s> = HashMap<&'s str, Vec<usize>>;
 
 struct Desk<'d> {
     observed: &'d Observed<'d>,
@@ -57,7 +89,7 @@ struct Desk<'d> {
 
 impl Desk<'_> {
     /// What is declared and not published under that name, each name once.
-    fn of_declarations(&self) -> Vec<Gap> {
+    fn of_declarations(&self, strangers: &Strangers<'_>) -> Vec<Gap> {
         // The same name in two directories is one package: published from either, it is published.
         let mut published: HashMap<(String, String), bool> = HashMap::new();
         for (place, declaration) in self.declarations.iter().enumerate() {
@@ -69,7 +101,6 @@ impl Desk<'_> {
                 *published.entry(key).or_default() |= self.matched.published[place];
             }
         }
-        let strangers = self.strangers();
         let mut told: HashSet<(String, String)> = HashSet::new();
         let mut gaps = Vec::new();
         for (place, declaration) in self.declarations.iter().enumerate() {
@@ -89,7 +120,7 @@ impl Desk<'_> {
             if published.get(&key) == Some(&true) || !told.insert(key) {
                 continue;
             }
-            gaps.extend(self.of_declaration(place, declaration, name, &strangers));
+            gaps.extend(self.of_declaration(place, declaration, name, strangers));
         }
         gaps
     }
@@ -99,7 +130,7 @@ impl Desk<'_> {
         place: usize,
         declaration: &Declaration,
         name: &str,
-        strangers: &HashMap<&str, usize>,
+        strangers: &Strangers<'_>,
     ) -> Option<Gap> {
         let ecosystem = &declaration.ecosystem;
         let mut gap = Gap {
@@ -128,18 +159,31 @@ impl Desk<'_> {
                 gap.reason = Some(reason.to_owned());
                 return Some(gap);
             }
+            Some(Verdict::Unclear) => {
+                gap.linked = check.and_then(|check| check.linked.clone());
+                let reason = "the name is linked to what may be this repository at another address";
+                gap.reason = Some(reason.to_owned());
+                return Some(gap);
+            }
             Some(Verdict::Absent) | None => {}
         }
         if let Some(why) = self.who_could_not_answer(ecosystem, name, check.is_some()) {
             gap.reason = Some(why);
             return Some(gap);
         }
-        let instead =
-            self.matched.renamed[place].or_else(|| strangers.get(family(ecosystem)).copied());
-        if let Some(package) = instead {
+        if let Some(package) = self.matched.renamed[place] {
             gap.grade = Grade::NameDiffers;
             gap.package = Some(self.packages[package].name.clone());
             gap.reason = Some("published under another name".to_owned());
+            return Some(gap);
+        }
+        if let Some(strangers) = strangers.get(family(ecosystem)) {
+            let names = strangers.iter().map(|place| &self.packages[*place].name);
+            if let [only] = strangers.as_slice() {
+                gap.package = Some(self.packages[*only].name.clone());
+            }
+            let names: Vec<&str> = names.take(3).map(String::as_str).collect();
+            gap.reason = Some(format!("{PERHAPS}{}", names.join(", ")));
             return Some(gap);
         }
         gap.grade = Grade::Orphan;
@@ -151,14 +195,30 @@ impl Desk<'_> {
         Some(gap)
     }
 
-    /// The first package of each family that no declaration names.
-    fn strangers(&self) -> HashMap<&str, usize> {
-        let mut strangers = HashMap::new();
+    fn strangers(&self) -> Strangers<'_> {
+        let mut strangers: Strangers<'_> = HashMap::new();
         for (place, package) in self.packages.iter().enumerate() {
             if package.live && self.matched.of_package[place].is_none() {
-                strangers.entry(family(&package.ecosystem)).or_insert(place);
+                let kin = family(&package.ecosystem);
+                strangers.entry(kin).or_default().push(place);
             }
         }
+        // Each with each; where that is too much, nothing is called an orphan.
+        let known = |package: usize| {
+            let package = &self.packages[package];
+            let kin = family(&package.ecosystem);
+            let mut declared = self.declarations.iter();
+            declared.any(|one| {
+                family(&one.ecosystem) == kin
+                    && related(package, one, self.observed.owner) == Kinship::Sibling
+            })
+        };
+        strangers.retain(|_, places| {
+            if places.len() <= MOST_COMPARED && self.declarations.len() <= MOST_COMPARED {
+                places.retain(|place| !known(*place));
+            }
+            !places.is_empty()
+        });
         strangers
     }
 
@@ -179,10 +239,10 @@ impl Desk<'_> {
             return Some(format!("no source can be asked about {ecosystem} packages"));
         }
         let tree = sources.iter().filter(|one| one.source == source::MANIFESTS);
-        let silent: Vec<&str> = relevant()
+        let silent: Vec<String> = relevant()
             .chain(tree)
             .filter(|one| !one.complete)
-            .map(|one| one.source.as_str())
+            .map(with_reason)
             .collect();
         if !silent.is_empty() {
             return Some(format!("no whole answer from {}", silent.join(", ")));
@@ -197,7 +257,7 @@ impl Desk<'_> {
     }
 
     /// What is published and declared nowhere.
-    fn of_packages(&self) -> Vec<Gap> {
+    fn of_packages(&self, strangers: &Strangers<'_>, in_doubt: &HashSet<String>) -> Vec<Gap> {
         let tree = self
             .observed
             .sources
@@ -218,8 +278,11 @@ impl Desk<'_> {
         let unreadable = kin(|one| one.unreadable);
         let nameless = kin(|one| one.name.is_none() && !one.denied && !one.unreadable);
         let mut gaps = Vec::new();
-        for (package, found) in self.packages.iter().zip(&self.matched.of_package) {
+        for (place, package) in self.packages.iter().enumerate() {
+            let found = self.matched.of_package[place];
             let family = family(&package.ecosystem);
+            let doubted = in_doubt.contains(family)
+                && strangers.get(family).is_some_and(|all| all.contains(&place));
             if !package.live || found.is_some() || !can_be_declared(family) {
                 continue;
             }
@@ -228,6 +291,7 @@ impl Desk<'_> {
                 None if unreadable.contains(family) => Some("a manifest could not be read"),
                 // One of those that do not show their name may well be it.
                 None if nameless.contains(family) => continue,
+                None if doubted => Some("a declared name may stand for it"),
                 None => None,
             };
             gaps.push(Gap {

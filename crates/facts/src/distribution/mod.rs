@@ -8,7 +8,7 @@
 //! | grade | declared | published |
 //! |---|---|---|
 //! | `orphan` | and meant to be published | nowhere, and everybody who could know has said so |
-//! | `name-differs` | under one name | under another, in the same family |
+//! | `name-differs` | under one name | under another, and there is good reason to take the two for one |
 //! | `name-conflict` | under a name | that in the registry belongs to another repository |
 //! | `undeclared` | nowhere in the tree | under a name |
 //! | `unknown` | either | cannot be told: somebody could not answer |
@@ -18,6 +18,11 @@
 //! actions) or whose recipes live in somebody's collection. Redistributors (distributions,
 //! Homebrew, …) do not make a package published by its project, and an asset of a release is a
 //! download, not a publication.
+//!
+//! Good reasons to take a package for a declaration of another name: the registry or the package's
+//! path names the directory; the names are variants of one (`foo`, `python-foo`, `@owner/foo`), and
+//! of no third; one of each is left over in the family, and their names have nothing in common.
+//! `foo-extras` beside `foo` is another package: the one is undeclared, the other an orphan.
 
 mod coverage;
 mod declared;
@@ -26,6 +31,7 @@ mod names;
 mod pairing;
 mod published;
 mod purls;
+mod resemblance;
 
 use serde::Serialize;
 
@@ -57,6 +63,8 @@ pub mod source {
 pub struct Observed<'o> {
     /// The word of its forge: what its package registry can hold depends on it.
     pub forge: &'o str,
+    /// Who owns it: a name with the owner's before it is a usual way out when one is taken.
+    pub owner: &'o str,
     /// Published packages with who says so, without those that are gone.
     pub evidence: &'o [(&'o str, &'o Evidence)],
     /// Manifests, without those that are gone.
@@ -103,6 +111,8 @@ words! {
         Ours = "ours",
         /// Somebody else's, or nobody says whose.
         Other = "other",
+        /// It is linked to what may be the repository itself, at another address.
+        Unclear = "unclear",
     }
 }
 
@@ -140,7 +150,7 @@ words! {
         Directory = "directory",
         /// The package is named by its repository.
         Repository = "repository",
-        /// Of those left over, only these two have names of which one contains the other.
+        /// Of those left over, only these two have names that are variants of one.
         Resemblance = "resemblance",
         /// One manifest and one package of the family were left over.
         Leftover = "leftover",
@@ -224,7 +234,7 @@ pub struct Judgement {
 pub fn judge(observed: &Observed<'_>) -> Judgement {
     let packages = published::packages(observed.evidence);
     let declarations = declared::declarations(observed.manifests);
-    let matched = pairing::pair(&packages, &declarations, observed.checks);
+    let matched = pairing::pair(&packages, &declarations, observed);
     let (gaps, unchecked) = gaps::grade(observed, &packages, &declarations, &matched);
     let mut pairings = pairing::table(observed, &packages, &declarations, &matched);
     pairings.sort_by(|a, b| (&a.ecosystem, &a.package).cmp(&(&b.ecosystem, &b.package)));

@@ -1,7 +1,8 @@
 //! Which package comes from which manifest.
 //!
-//! By name first; then by what the registry or the package's path says of its directory; then one
-//! manifest and one package of a family that are left over are taken for each other.
+//! By name first; then by what the registry or the package's path says of its directory; then those
+//! whose names are variants of one; then one manifest and one package of a family that are left
+//! over are taken for each other, unless their names say that they are two things.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,6 +13,7 @@ use super::{
     names::{bucket, is_major},
     package_url,
     published::Package,
+    resemblance::{Kinship, kinship},
 };
 
 /// What was found to belong together.
@@ -40,7 +42,7 @@ pub(super) struct Match {
 pub(super) fn pair(
     packages: &[Package],
     declarations: &[Declaration],
-    checks: &[NameCheck],
+    observed: &Observed<'_>,
 ) -> Matched {
     let mut matched = Matched {
         of_package: vec![None; packages.len()],
@@ -51,8 +53,14 @@ pub(super) fn pair(
     };
     by_name(packages, declarations, &mut matched);
     by_directory(packages, declarations, &mut matched);
-    let spoken_for = spoken_for(declarations, checks);
-    by_elimination(packages, declarations, &spoken_for, &mut matched);
+    let spoken_for = spoken_for(declarations, observed.checks);
+    let left = LeftOver {
+        packages,
+        declarations,
+        spoken_for: &spoken_for,
+        owner: observed.owner,
+    };
+    left.eliminate(&mut matched);
     matched
 }
 
@@ -241,101 +249,111 @@ fn below_repository(module: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-/// What is left over in a family: first those whose names resemble each other and nobody else's,
-/// then one and one, which belong together more likely than not.
-fn by_elimination(
-    packages: &[Package],
-    declarations: &[Declaration],
-    spoken_for: &[bool],
-    matched: &mut Matched,
-) {
-    for how in [How::Resemblance, How::Leftover] {
-        for (left_packages, left_declarations) in
-            left_over(packages, declarations, spoken_for, matched)
-        {
-            let pairs = match how {
-                How::Resemblance => {
-                    resembling(&left_packages, packages, &left_declarations, declarations)
+/// What a name found nothing for.
+struct LeftOver<'l> {
+    packages: &'l [Package],
+    declarations: &'l [Declaration],
+    spoken_for: &'l [bool],
+    owner: &'l str,
+}
+
+/// Packages and declarations of one family that nothing was found for.
+type Left = (Vec<usize>, Vec<usize>);
+
+impl LeftOver<'_> {
+    /// First those whose names are variants of one and of nothing else, then one and one, which
+    /// belong together more likely than not.
+    fn eliminate(&self, matched: &mut Matched) {
+        for how in [How::Resemblance, How::Leftover] {
+            for left in self.by_family(matched) {
+                let pairs = match how {
+                    How::Resemblance => self.variants(&left),
+                    _ => self.one_and_one(&left).into_iter().collect(),
+                };
+                for (package, declaration) in pairs {
+                    matched.of_package[package] = Some(Match {
+                        declaration,
+                        how,
+                        confidence: Confidence::Weak,
+                    });
+                    matched.renamed[declaration] = Some(package);
                 }
-                _ => match (left_packages.as_slice(), left_declarations.as_slice()) {
-                    ([package], [declaration]) => vec![(*package, *declaration)],
-                    _ => Vec::new(),
-                },
-            };
-            for (package, declaration) in pairs {
-                matched.of_package[package] = Some(Match {
-                    declaration,
-                    how,
-                    confidence: Confidence::Weak,
-                });
-                matched.renamed[declaration] = Some(package);
             }
         }
     }
+
+    fn by_family(&self, matched: &Matched) -> Vec<Left> {
+        let mut left: HashMap<&str, Left> = HashMap::new();
+        for (place, package) in self.packages.iter().enumerate() {
+            if package.live && matched.of_package[place].is_none() {
+                let kin = family(&package.ecosystem);
+                left.entry(kin).or_default().0.push(place);
+            }
+        }
+        for (place, one) in self.declarations.iter().enumerate() {
+            // In its forge's registry under its own name, it may be elsewhere under another.
+            let taken =
+                matched.public[place] || matched.renamed[place].is_some() || self.spoken_for[place];
+            if one.counts() && !taken {
+                let kin = family(&one.ecosystem);
+                left.entry(kin).or_default().1.push(place);
+            }
+        }
+        left.into_values().collect()
+    }
+
+    fn variants(&self, (packages, declarations): &Left) -> Vec<(usize, usize)> {
+        if packages.len().max(declarations.len()) > MOST_COMPARED {
+            return Vec::new();
+        }
+        let mut pairs = Vec::new();
+        for package in packages {
+            for declaration in declarations {
+                if self.kinship(*package, *declaration) == Kinship::Variant {
+                    pairs.push((*package, *declaration));
+                }
+            }
+        }
+        let alone = |(package, declaration): &(usize, usize)| {
+            let same = pairs
+                .iter()
+                .filter(|(other, another)| other == package || another == declaration);
+            same.count() == 1
+        };
+        pairs.iter().copied().filter(alone).collect()
+    }
+
+    fn one_and_one(&self, (packages, declarations): &Left) -> Option<(usize, usize)> {
+        let ([package], [declaration]) = (packages.as_slice(), declarations.as_slice()) else {
+            return None;
+        };
+        // A sibling of any declaration is explained: it belongs beside that one.
+        let kin = family(&self.packages[*package].ecosystem);
+        let explained = (0..self.declarations.len())
+            .filter(|place| family(&self.declarations[*place].ecosystem) == kin)
+            .any(|place| self.kinship(*package, place) == Kinship::Sibling);
+        (!explained).then_some((*package, *declaration))
+    }
+
+    fn kinship(&self, package: usize, declaration: usize) -> Kinship {
+        let (package, declaration) = (&self.packages[package], &self.declarations[declaration]);
+        related(package, declaration, self.owner)
+    }
 }
 
-/// Packages and declarations of each family that nothing was found for.
-fn left_over(
-    packages: &[Package],
-    declarations: &[Declaration],
-    spoken_for: &[bool],
-    matched: &Matched,
-) -> Vec<(Vec<usize>, Vec<usize>)> {
-    let mut left: HashMap<&str, (Vec<usize>, Vec<usize>)> = HashMap::new();
-    for (place, package) in packages.iter().enumerate() {
-        if package.live && matched.of_package[place].is_none() {
-            let kin = family(&package.ecosystem);
-            left.entry(kin).or_default().0.push(place);
-        }
-    }
-    for (place, one) in declarations.iter().enumerate() {
-        // In its forge's registry under its own name, it may be elsewhere under another.
-        let taken = matched.public[place] || matched.renamed[place].is_some() || spoken_for[place];
-        if one.counts() && !taken {
-            let kin = family(&one.ecosystem);
-            left.entry(kin).or_default().1.push(place);
-        }
-    }
-    left.into_values().collect()
+/// What the names of a package and of a declaration have to do with each other; without a name,
+/// nothing.
+pub(super) fn related(package: &Package, declaration: &Declaration, owner: &str) -> Kinship {
+    declaration
+        .name
+        .as_ref()
+        .map_or(Kinship::Stranger, |name| {
+            kinship(&package.name, name, owner)
+        })
 }
 
 /// More left over than this is not compared each with each.
-const MOST_COMPARED: usize = 200;
-
-/// Those of which one name contains the other, where that is true of no third.
-fn resembling(
-    left_packages: &[usize],
-    packages: &[Package],
-    left_declarations: &[usize],
-    declarations: &[Declaration],
-) -> Vec<(usize, usize)> {
-    if left_packages.len().max(left_declarations.len()) > MOST_COMPARED {
-        return Vec::new();
-    }
-    let mut pairs = Vec::new();
-    for package in left_packages {
-        let published = bucket(&packages[*package].ecosystem, &packages[*package].name);
-        for declaration in left_declarations {
-            let one = &declarations[*declaration];
-            let name = one.name.as_ref().map(|name| bucket(&one.ecosystem, name));
-            // Three letters are in many names.
-            let resembles = name.is_some_and(|name| {
-                name.len().min(published.len()) > 3
-                    && (published.contains(&name) || name.contains(&published))
-            });
-            if resembles {
-                pairs.push((*package, *declaration));
-            }
-        }
-    }
-    let alone = |(package, declaration): &(usize, usize)| {
-        let same = pairs
-            .iter()
-            .filter(|(other, another)| other == package || another == declaration);
-        same.count() == 1
-    };
-    pairs.iter().copied().filter(alone).collect()
-}
+pub(super) const MOST_COMPARED: usize = 200;
 
 /// The pairings as they are told, with those that only the registry's own check knows of.
 pub(super) fn table(

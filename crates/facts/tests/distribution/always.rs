@@ -47,7 +47,7 @@ prop_compose! {
         declared in prop::collection::vec((0..4usize, word(), name(), 0..6u8), 0..6),
         published in prop::collection::vec((0..4usize, word(), name(), 0..5u8), 0..6),
         complete in prop::collection::vec(any::<bool>(), 5),
-        verdict in 0..3u8,
+        verdict in 0..4u8,
     ) -> Case {
         let mut case = case();
         for (answer, complete) in case.sources.iter_mut().zip(complete) {
@@ -64,6 +64,7 @@ prop_compose! {
             case = match verdict {
                 0 => case,
                 1 => case.absent(kind, &name),
+                2 => case.check(kind, &name, Verdict::Unclear, Some("https://x.example/a/b")),
                 _ => case.check(kind, &name, Verdict::Other, None),
             };
         }

@@ -108,6 +108,7 @@ impl Case {
         let manifests: Vec<&ManifestFact> = self.manifests.iter().collect();
         judge(&Observed {
             forge: "github",
+            owner: "meadow",
             evidence: &evidence,
             manifests: &manifests,
             sources: &self.sources,

@@ -126,7 +126,7 @@ fn a_name_may_differ_or_belong_to_others() {
     let differs = foo().published("depsdev", "cargo", "foo-rs");
     assert_eq!(differs.gaps(), ["name-differs cargo foo"]);
     assert_eq!(differs.judge().gaps[0].package.as_deref(), Some("foo-rs"));
-    assert_eq!(differs.pairs(), ["cargo foo-rs Cargo.toml leftover weak"]);
+    assert_eq!(differs.pairs(), ["cargo foo-rs Cargo.toml resemblance weak"]);
     // Its own name may be there too, if somebody has not told all.
     assert_eq!(
         foo()
@@ -155,6 +155,33 @@ fn a_name_may_differ_or_belong_to_others() {
         taken.gaps(),
         ["name-conflict cargo foo", "undeclared cargo foo-extras"]
     );
+
+    // What adds a word that means something is another package.
+    let beside = foo().published("depsdev", "cargo", "foo-extras");
+    assert_eq!(
+        beside.gaps(),
+        ["orphan cargo foo", "undeclared cargo foo-extras"]
+    );
+    assert_eq!(beside.pairs(), NONE);
+    // Two that have nothing in common are taken for each other only where nothing else is left.
+    let only = foo().published("depsdev", "cargo", "bar");
+    assert_eq!(only.gaps(), ["name-differs cargo foo"]);
+    assert_eq!(only.pairs(), ["cargo bar Cargo.toml leftover weak"]);
+    let more = only.published("depsdev", "cargo", "baz");
+    assert_eq!(
+        more.gaps(),
+        ["unknown cargo bar", "unknown cargo baz", "unknown cargo foo"]
+    );
+
+    // The link may be an old address of this repository that nobody saw it leave.
+    let moved = case().declared("Cargo.toml", "cargo", "foo").check(
+        "cargo",
+        "foo",
+        Verdict::Unclear,
+        Some(other),
+    );
+    assert_eq!(moved.gaps(), ["unknown cargo foo"]);
+    assert_eq!(moved.judge().gaps[0].linked.as_deref(), Some(other));
 
     // A package that says nothing of its source may be ours.
     let nobodys =

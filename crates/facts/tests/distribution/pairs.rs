@@ -114,7 +114,7 @@ fn names_that_resemble_each_other_are_told_from_the_rest() {
         mono.pairs(),
         ["cargo meadow_core-ng core/Cargo.toml resemblance weak"]
     );
-    // When it may be either, nothing is called an orphan.
+    // When it may be either, nothing is called anything.
     let either = case()
         .declared("a/Cargo.toml", "cargo", "one")
         .declared("b/Cargo.toml", "cargo", "two")
@@ -124,9 +124,9 @@ fn names_that_resemble_each_other_are_told_from_the_rest() {
     assert_eq!(
         either.gaps(),
         [
-            "name-differs cargo one",
-            "undeclared cargo three",
-            "name-differs cargo two"
+            "unknown cargo one",
+            "unknown cargo three",
+            "unknown cargo two"
         ]
     );
 }

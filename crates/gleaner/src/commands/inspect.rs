@@ -7,19 +7,18 @@
 
 use ::db::{Db, migrate};
 use clap::Args;
-use collect::distribution::pairing;
+use collect::distribution::{manifests, pairing};
 use engine::{Engine, Enqueue, UnitId};
 use facts::{
     distribution::{Pairing, source},
     evidence::Evidence,
     kept::Kept,
     manifest::ManifestFact,
-    repository::RepositoryUrl,
 };
 use serde::Serialize;
 use store::{
     distribution::{Event, KeptGap, Report, report},
-    metadata::{self, Metadata},
+    metadata::Metadata,
     sources::SourceState,
 };
 use tokio_util::sync::CancellationToken;
@@ -49,13 +48,13 @@ const SOURCES: [&str; 5] = [
 /// Look at one repository now, with everything there is, and print what was found
 ///
 /// Works in a store that is thrown away afterwards; with --data or --database in that one, where
-/// the repository stays.
+/// the repository stays. A directory without version control is read as it lies.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner inspect https://github.com/owner/name
   gleaner inspect . --format json")]
 pub(crate) struct InspectArgs {
-    /// Its address, or the path of a local git repository
+    /// Its address, or the path of a local git repository, bare or not, or of any directory
     #[arg(value_name = "URL|PATH")]
     subject: String,
 }
@@ -115,16 +114,25 @@ struct Store {
 }
 
 pub(crate) async fn run(session: &Session, args: InspectArgs) -> Result<Exit> {
-    let url = repo::address(&args.subject)?;
+    let plain = repo::plain_directory(&args.subject)?;
+    let url = match &plain {
+        Some(url) => url.clone(),
+        None => repo::address(&args.subject)?,
+    };
     let store = Store::open(session).await?;
     let engine = &store.engine;
-    let added = repo::add_batch(engine, std::slice::from_ref(&url), None).await?;
+    let settings = session.settings()?;
+    let added = repo::add_batch(engine, std::slice::from_ref(&url), None, settings).await?;
     let id = added
         .first()
         .map(|added| added.id)
         .ok_or_else(|| Failure::new(&codes::NOT_FOUND, "the repository has just gone"))?;
 
-    let units = bring_forward(engine, id, &url).await?;
+    let mut units = rounds::wanted_units(id, &url, settings);
+    if plain.is_some() {
+        units = vec![manifests::plain_directory(id)];
+    }
+    let units = bring_forward(engine, id, units).await?;
     work(session, engine, &units).await?;
     // Whoever has not answered by now does not answer to this command.
     engine.enqueue(vec![pairing::at_once(id)]).await?;
@@ -170,11 +178,8 @@ impl Store {
 }
 
 /// Makes all work on the repository due, and returns its units.
-async fn bring_forward(engine: &Engine, id: i64, url: &RepositoryUrl) -> Result<Vec<UnitId>> {
-    let mut units: Vec<Enqueue> = rounds::units(id, url)
-        .into_iter()
-        .map(Enqueue::now)
-        .collect();
+async fn bring_forward(engine: &Engine, id: i64, units: Vec<Enqueue>) -> Result<Vec<UnitId>> {
+    let mut units: Vec<Enqueue> = units.into_iter().map(Enqueue::now).collect();
     units.push(pairing::unit(id));
     let names: Vec<String> = units
         .iter()
@@ -198,7 +203,7 @@ async fn work(session: &Session, engine: &Engine, units: &[UnitId]) -> Result<()
 /// Prints the sheet; tells whether anybody has answered at all.
 async fn print(session: &Session, engine: &Engine, report: &Report) -> Result<bool> {
     let repository = &report.repository;
-    let metadata = metadata::of(engine.db(), repository.id).await?;
+    let metadata = &report.metadata;
     let sources = source_views(engine, repository, &report.sources).await?;
     let silent = not_asked(report, &sources);
     let printer = &session.printer;

@@ -6,6 +6,7 @@ use engine::{Engine, PoolView};
 use crate::{
     error::{Exit, Failure, Result, codes},
     printer::Row,
+    rounds,
     session::Session,
 };
 
@@ -83,13 +84,14 @@ pub(crate) async fn run(session: &Session, command: PoolCommand) -> Result<Exit>
     Ok(Exit::Ok)
 }
 
-/// The pools that have or had work, and those of the configuration.
+/// The pools that have or had work, those of the configuration, and those of the collectors.
 async fn pools(session: &Session, engine: &Engine) -> Result<Vec<PoolView>> {
     let mut pools = engine.pools().await?;
-    for name in session.settings()?.pools.keys() {
-        if !pools.iter().any(|pool| pool.pool == *name) {
+    let set = session.settings()?.pools.keys().map(String::as_str);
+    for name in set.chain(rounds::pools()) {
+        if !pools.iter().any(|pool| pool.pool == name) {
             pools.push(PoolView {
-                pool: name.clone(),
+                pool: name.to_owned(),
                 running: 0,
                 due: 0,
                 later: 0,

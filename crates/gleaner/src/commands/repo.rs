@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use store::repositories::{self, Filter, Repository};
 
 pub(super) use add::add_batch;
-pub(super) use find::address;
+pub(super) use find::{address, plain_directory};
 pub(crate) use find::find;
 
 use crate::{
@@ -218,7 +218,7 @@ async fn archive(session: &Session, args: ArchiveArgs) -> Result<Exit> {
         if archived {
             rounds::stop(&engine, id).await?;
         } else {
-            rounds::start(&engine, &repository).await?;
+            rounds::start(&engine, &repository, session.settings()?).await?;
         }
         let state = if archived { "archived" } else { "not archived" };
         let now = if changed { "now" } else { "already" };

@@ -8,6 +8,7 @@ use clap::Args;
 use engine::{Engine, Worker};
 
 use crate::{
+    catch_up,
     error::{Exit, Failure, Result},
     rounds,
     session::Session,
@@ -83,6 +84,7 @@ pub(crate) async fn serve(session: &Session, args: ServeArgs) -> Result<Exit> {
         Some(demo) => demo.worker(&args.work.kinds)?,
         None => rounds::worker(engine.clone(), settings, &args.work.kinds)?,
     };
+    catch_up(session, &engine).await?;
     let web = web::Listening::bind(session, settings.server.listen).await?;
     let stop = Stop::on_signals(session.printer.clone());
     let banner = demo.as_ref().map(demo::Demo::banner);
@@ -96,6 +98,7 @@ pub(crate) async fn serve(session: &Session, args: ServeArgs) -> Result<Exit> {
 pub(crate) async fn work(session: &Session, args: WorkArgs) -> Result<Exit> {
     let engine = session.engine().await?;
     let worker = rounds::worker(engine.clone(), session.settings()?, &args.work.kinds)?;
+    catch_up(session, &engine).await?;
     let stop = Stop::on_signals(session.printer.clone());
     let ended = work_until_stopped(session, &engine, worker, &args.work, &stop).await;
     close(&engine, ended).await
@@ -111,6 +114,16 @@ pub(crate) async fn web(session: &Session, args: WebArgs) -> Result<Exit> {
         .ended(&stop)
         .await;
     close(&engine, ended.map(|()| Exit::Ok)).await
+}
+
+/// Repositories may have come while a round was switched off that is on now.
+async fn catch_up(session: &Session, engine: &Engine) -> Result<()> {
+    let late = catch_up::catch_up(engine, session.settings()?).await?;
+    if late > 0 {
+        let note = format!("repositories that begin with a round which was switched off: {late}");
+        session.printer.note(&note);
+    }
+    Ok(())
 }
 
 async fn work_until_stopped(

@@ -177,7 +177,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         name: "pool",
         example_name: Some("distribution"),
-        doc: "Slots for kinds of work. A round's pool has the round's name and wins over its `workers`.",
+        doc: "Slots for kinds of work. A round's pool has the round's name and wins over its `workers`. The sources of distribution have one each: distribution-depsdev, distribution-ecosystems, distribution-names, distribution-releases, distribution-packages, distribution-manifests.",
         keys: &[
             unset(
                 "workers",
@@ -200,7 +200,7 @@ static DISTRIBUTION: [Key; 8] = {
     [
         enabled,
         Key {
-            doc: "How many units of each source run at once in one process. `[pool.distribution-depsdev]` and the like set them one by one.",
+            doc: "How many units of each source run at once in one process: every source has a pool of its own. `[pool.distribution-depsdev]` and the like set them one by one.",
             ..workers
         },
         cadence,

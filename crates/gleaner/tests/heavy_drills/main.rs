@@ -10,4 +10,5 @@
 mod blip;
 mod budgets;
 mod fleet;
+mod half_written;
 mod outage;

@@ -140,6 +140,54 @@ fn a_local_repository_is_inspected_without_a_store_and_without_a_network() {
 }
 
 #[test]
+fn a_bare_repository_and_a_plain_directory_are_inspected_alike() {
+    let home = Sandbox::new();
+    with_repository(&home);
+    let cloned = Command::new("git")
+        .args(["clone", "-q", "--bare", "project", "bare.git"])
+        .current_dir(home.path("."))
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .status();
+    assert!(cloned.unwrap().success());
+    std::fs::remove_dir_all(home.path("project/.git")).unwrap();
+    let sheet = |subject: &str| -> serde_json::Value {
+        let said = home.run(["inspect", subject, "--format", "jsonl"]);
+        assert!(said.starts_with("exit: 0"), "{said}");
+        let line = said.lines().find(|line| line.starts_with('{')).unwrap();
+        serde_json::from_str(line).unwrap()
+    };
+    let (bare, plain) = (sheet("bare.git"), sheet("project"));
+    let told = |sheet: &serde_json::Value| -> Vec<String> {
+        let all = sheet["manifests"].as_array().unwrap();
+        let word = |one: &serde_json::Value, key: &str| one[key].as_str().unwrap_or("-").to_owned();
+        all.iter()
+            .map(|one| format!("{} {} {}", word(one, "path"), word(one, "name"), word(one, "intent")))
+            .collect()
+    };
+    assert_eq!(
+        told(&plain),
+        [
+            "Cargo.toml foo yes",
+            "tests/data/package.json fixture yes",
+            "web/package.json web denied"
+        ]
+    );
+    assert_eq!(told(&bare), told(&plain));
+    assert_eq!(bare["default_branch"], "main");
+    for sheet in [&bare, &plain] {
+        assert_eq!(sheet["gaps"][0]["grade"], "unknown");
+        assert_eq!(sheet["not_asked"].as_array().unwrap().len(), 4);
+    }
+    // Watching is for repositories.
+    let refused = home.run(["repo", "add", "project"]);
+    assert!(refused.contains("is no git repository"), "{refused}");
+    // An empty directory may be a disk that is not there.
+    std::fs::create_dir(home.path("empty")).unwrap();
+    let empty = home.run(["inspect", "empty", "--format", "json"]);
+    assert!(empty.starts_with("exit: 3") && empty.contains("is empty"), "{empty}");
+}
+
+#[test]
 fn in_a_store_only_the_subjects_units_run() {
     let home = Sandbox::new();
     with_repository(&home);

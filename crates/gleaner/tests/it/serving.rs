@@ -113,6 +113,28 @@ fn a_round_that_is_switched_off_does_not_run() {
 }
 
 #[test]
+fn a_round_that_is_switched_on_later_begins_then() {
+    let home = Sandbox::new();
+    with_repository(&home);
+    home.write("gleaner.toml", "[distribution]\nenabled = false\n");
+    let added = home.run(["repo", "add", "project"]);
+    assert!(added.starts_with("exit: 0"), "{added}");
+    let units = || home.run(["unit", "list", "--format", "json"]);
+    assert!(units().contains("\n[]\n"), "{}", units());
+    home.run(["work", "--until-idle", "-q"]);
+    assert!(units().contains("\n[]\n"), "{}", units());
+
+    home.write("gleaner.toml", "");
+    let begun = home.run(["work", "--until-idle"]);
+    assert!(begun.contains("which was switched off: 1"), "{begun}");
+    let gaps = home.run(["distribution", "gaps", "--format", "csv"]);
+    assert!(gaps.contains(",unknown,"), "{gaps}");
+    // Once is enough.
+    let again = home.run(["work", "--until-idle"]);
+    assert!(!again.contains("which was switched off"), "{again}");
+}
+
+#[test]
 fn the_web_answers_and_leaves_when_asked() {
     let home = Sandbox::new();
     let mut server = home.gleaner(["serve", "--listen", "127.0.0.1:0"]);

@@ -5,6 +5,7 @@ use axum::{
     extract::{Path, Query, State, rejection::QueryRejection},
     response::Response,
 };
+use engine::{UnitView, Why};
 use facts::distribution::Grade;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -81,6 +82,52 @@ pub(crate) struct EventsQuery {
     limit: Option<usize>,
 }
 
+/// The units of the round, by what they ask or do.
+const WHAT: [&str; 7] = [
+    "depsdev",
+    "ecosystems",
+    "names",
+    "releases",
+    "packages",
+    "manifests",
+    "pairing",
+];
+
+/// The report, with the units behind its sources.
+#[derive(Debug, Serialize)]
+struct Shown<'r> {
+    #[serde(flatten)]
+    report: &'r Report,
+    units: Vec<Behind>,
+}
+
+/// A unit: strikes, when it runs next, and why not now.
+#[derive(Debug, Serialize)]
+struct Behind {
+    source: &'static str,
+    unit: UnitView,
+    why: Vec<Why>,
+}
+
+async fn units(web: &Web, id: i64) -> Result<Vec<Behind>, Problem> {
+    let mut units = Vec::new();
+    for source in WHAT {
+        let address = format!("distribution/{source}:{id}");
+        let found = web.engine.find(&address).await;
+        let Some(unit) = found.map_err(Problem::database)? else {
+            continue;
+        };
+        let detail = web.engine.unit(unit).await.map_err(Problem::database)?;
+        let why = web.engine.why(unit).await.map_err(Problem::database)?;
+        units.extend(detail.map(|detail| Behind {
+            source,
+            unit: detail.unit,
+            why: why.unwrap_or_default(),
+        }));
+    }
+    Ok(units)
+}
+
 pub(crate) async fn stats(State(web): State<Web>) -> Result<Response, Problem> {
     let stats = distribution::stats(web.engine.db()).await;
     stats.map(one).map_err(Problem::database)
@@ -90,7 +137,12 @@ pub(crate) async fn show(
     State(web): State<Web>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    report(&web, &id).await.map(one)
+    let report = report(&web, &id).await?;
+    let units = units(&web, report.repository.id).await?;
+    Ok(one(Shown {
+        report: &report,
+        units,
+    }))
 }
 
 pub(crate) async fn show_csv(

@@ -106,9 +106,8 @@ fn ecosystem(system: &str) -> Option<String> {
 async fn project(State(desk): At, uri: Uri, Path(named): Path<String>) -> Response {
     // The verb is part of the path's text and never encoded.
     let wanted = uri.path().ends_with(":packageversions");
-    let Some(id) = named.strip_suffix(":packageversions").filter(|_| wanted) else {
-        return not_found("project");
-    };
+    let id = named.strip_suffix(":packageversions").filter(|_| wanted);
+    let id = id.unwrap_or(&named);
     let Some((host, path)) = id.split_once('/') else {
         return not_found("project");
     };
@@ -116,6 +115,9 @@ async fn project(State(desk): At, uri: Uri, Path(named): Path<String>) -> Respon
         return not_found("project");
     }
     let link = format!("https://{id}");
+    if !wanted {
+        return about_project(&desk, host, path, &link);
+    }
     let mut rows: Vec<(bool, Value)> = desk.site.world.published(|all| {
         let source = all.linked(&link).map(|one| (one, "SOURCE_REPO"));
         let tracker = all.tracked(&link).map(|one| (one, "ISSUE_TRACKER"));
@@ -132,6 +134,32 @@ async fn project(State(desk): At, uri: Uri, Path(named): Path<String>) -> Respon
     let rows = rows.into_iter().take(desk.cap).map(|(_, row)| row);
     let rows: Vec<Value> = rows.collect();
     answer::json(200, &json!({ "versions": rows }))
+}
+
+/// A project is what is there now: an address that a repository has left is none.
+fn about_project(desk: &Desk, host: &str, path: &str, link: &str) -> Response {
+    let world = &desk.site.world;
+    let here = world.look(&host.to_lowercase(), |forge| {
+        let mut all = forge.repositories().filter(|found| found.is_public());
+        all.any(|found| found.path().eq_ignore_ascii_case(path))
+    });
+    // Beyond the forges of this world there are others, of whom only their packages tell.
+    let elsewhere = path.starts_with("elsewhere/")
+        && world.published(|all| all.linked(link).any(|one| !one.removed));
+    if here != Some(true) && !elsewhere {
+        return not_found("project");
+    }
+    let id = format!("{host}/{path}").to_lowercase();
+    let body = json!({
+        "projectKey": { "id": id },
+        "openIssuesCount": 0,
+        "starsCount": 0,
+        "forksCount": 0,
+        "license": "MIT",
+        "description": "",
+        "homepage": "",
+    });
+    answer::json(200, &body)
 }
 
 /// The versions of one publication, each with whether it is attested.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Event, EventFilter, GapFilter, KeptGap, events, gaps, pairings};
 use crate::{
+    metadata::{self, Metadata},
     observed,
     repositories::{self, Repository},
     sources::{self, SourceState},
@@ -19,6 +20,8 @@ const MOST_EVENTS: usize = 100;
 pub struct Report {
     /// The repository.
     pub repository: Repository,
+    /// What its forge says of it, if it has one that was asked: a fork, taken down, gone.
+    pub metadata: Option<Metadata>,
     /// How every source stands.
     pub sources: Vec<SourceState>,
     /// What is published, by ecosystem, package and source.
@@ -48,6 +51,7 @@ pub async fn report(db: &Db, id: i64, limit: usize) -> Result<Option<Report>, Db
     };
     Ok(Some(Report {
         repository,
+        metadata: metadata::of(db, id).await?,
         sources: sources::states(db, id).await?,
         evidence: observed::evidence(db, id, false, limit).await?,
         manifests: observed::manifests(db, id, false, limit).await?,

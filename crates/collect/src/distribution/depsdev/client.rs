@@ -3,7 +3,9 @@
 use facts::repository::RepositoryUrl;
 use serde::de::DeserializeOwned;
 
-use super::read::{Package, PackageVersions, Project, ProjectVersions, VersionDetail, system};
+use super::read::{
+    Package, PackageVersions, Project, ProjectInfo, ProjectVersions, VersionDetail, system,
+};
 use crate::{
     distribution::Settings,
     http::{Ask, Decoded, Reply, Session, segment},
@@ -35,6 +37,13 @@ impl Client {
         let path = format!("/v3/projects/{}:packageversions", segment(id));
         let answer: Reply<Decoded<ProjectVersions>> = self.ask(path).await;
         answer.map(|decoded| decoded.value.into())
+    }
+
+    /// Whether it knows a project, whatever comes from it.
+    pub async fn knows(&self, id: &str) -> Reply<()> {
+        let path = format!("/v3/projects/{}", segment(id));
+        let answer: Reply<Decoded<ProjectInfo>> = self.ask(path).await;
+        answer.map(drop)
     }
 
     /// A package by itself: how many versions, since when.

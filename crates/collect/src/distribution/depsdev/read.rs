@@ -212,6 +212,13 @@ impl From<PackageVersions> for Package {
     }
 }
 
+/// `/v3/projects/{id}`: only that it is there.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct ProjectInfo {
+    #[serde(rename = "projectKey")]
+    _project_key: ProjectKey,
+}
+
 /// `…/packages/{name}/versions/{version}`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

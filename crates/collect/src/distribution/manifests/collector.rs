@@ -2,37 +2,35 @@
 //! declares itself. The pattern for all later collectors.
 //!
 //! A repository on this machine is read by git, one on a forge through the forge: one listing of
-//! the tree, and only those contents that nobody has fetched before. When a bump of the parsers'
-//! version makes a unit due, what the last visit saw is read again without asking the forge.
+//! the tree, and only those contents that nobody has fetched before. One on a host without an API
+//! is fetched by git, likewise without contents that are known. When a bump of the parsers' version
+//! makes a unit due, what the last visit saw is read again without asking anybody.
 
 use std::{path::Path, time::Duration};
 
 use engine::{Ending, Enqueue, Outcome, Run, RunError};
-use facts::{manifest::ManifestFact, repository::RepositoryUrl};
+use facts::repository::RepositoryUrl;
 use serde::{Deserialize, Serialize};
-use store::{
-    observed, repositories,
-    repositories::Repository,
-    sources::{self, Extent},
-};
+use store::{observed, repositories::Repository, sources};
 
 use super::{
-    MAX_MANIFESTS, Snapshot,
+    MAX_MANIFESTS, Snapshot, by_git, directory,
     kept_blobs::KeptBlobs,
     read_manifests,
     remote::{self, Cellar},
     visit::Visit,
+    written::{Branch, Progress, Report, SOURCE, found, note_silence, nothing_declared},
 };
 use crate::{
     answer::Answer,
     collector::{Collector, Need, kind},
-    distribution::{
-        at_forge::{self, Opening, Question},
-        names, pairing,
-    },
+    distribution::at_forge::{self, Opening, Plain, Question},
     forge::Looked,
-    git::{Limits, Local},
-    http::{Http, RequestLog},
+    git::{
+        Limits, Local,
+        remote::{RemoteError, Retry},
+    },
+    http::Http,
 };
 
 /// Reads manifests.
@@ -42,56 +40,36 @@ pub struct Manifests {
     kept: KeptBlobs,
 }
 
-/// The name under which facts are recorded.
-pub(in crate::distribution) const SOURCE: &str = "manifests";
-/// What is missing of a large tree until its last piece is written.
-pub(in crate::distribution) const BEING_READ: &str = "being read";
-/// Facts in one transaction: each may also append to history and end another.
-const CHUNK: usize = store::MAX_ROWS / 3;
-
 /// What a unit is about.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Subject {
     /// The repository's id.
     pub repository: i64,
-}
-
-/// How far a large tree has been written down, and what is remembered of the last visit.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Progress {
-    commit: String,
-    written: usize,
-    #[serde(default)]
-    visit: Option<Visit>,
-}
-
-/// What a run says of itself.
-#[derive(Debug, Default, Serialize)]
-struct Report {
-    commit: String,
-    manifests: usize,
-    unreadable: usize,
-    left_out: usize,
-    /// Made from another repository, as far as its forge told: its manifests are that one's too.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fork: Option<bool>,
-    /// The parsers are new, the contents are those of the last visit.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    read_again: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    requests: Option<RequestLog>,
+    /// It is a directory of this machine without version control.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plain: bool,
 }
 
 /// The unit of a repository.
 pub fn unit(id: i64, url: &RepositoryUrl) -> Option<Enqueue> {
-    let subject = Subject { repository: id };
-    let unit = Enqueue::new(&kind::<Manifests>(), id.to_string())
-        .payload(serde_json::to_value(subject).unwrap_or_default());
+    let unit = about(id, false);
     Some(if url.is_local() {
         unit
     } else {
         unit.upstream(url.host())
     })
+}
+
+/// The unit of a directory of this machine that is no repository. Only for a look at it: a
+/// repository whose `.git` has vanished must not pass for one.
+pub fn plain_directory(id: i64) -> Enqueue {
+    about(id, true)
+}
+
+fn about(repository: i64, plain: bool) -> Enqueue {
+    let subject = Subject { repository, plain };
+    Enqueue::new(&kind::<Manifests>(), repository.to_string())
+        .payload(serde_json::to_value(subject).unwrap_or_default())
 }
 
 impl Manifests {
@@ -110,7 +88,7 @@ impl Collector for Manifests {
         "reads the manifests in a repository's tree: names, versions, intent to publish";
     const VERSION: i64 = scan::manifest::VERSION as i64;
     const CADENCE: Option<Duration> = Some(Duration::from_hours(180 * 24));
-    const POOL: &'static str = "distribution";
+    const POOL: &'static str = "distribution-manifests";
     const MAX_RUN: Duration = Duration::from_mins(30);
     const NEEDS: &'static [Need] = &[Need::Tool("git"), Need::Network];
 
@@ -136,7 +114,7 @@ impl Collector for Manifests {
             now: cx.clock().now(),
         };
         if repository.local {
-            return match on_this_machine(&repository).await {
+            return match on_this_machine(&repository, subject.plain).await {
                 Answer::Found(snapshot) => {
                     let branch = Branch::Here(snapshot.branch.clone());
                     found(question, snapshot, branch, None, Report::default(), cx).await
@@ -176,6 +154,9 @@ impl Manifests {
 
         let at = match at_forge::open(cx, &self.http, repository, question, &cursor).await? {
             Opening::Ready(at) => at,
+            Opening::NoForge(plain) => {
+                return through_git(&plain, question, &cursor, &cellar, cx).await;
+            }
             Opening::Over(ending) => return Ok(ending),
         };
         let fork = store::metadata::of(cx.db(), question.repository)
@@ -198,10 +179,64 @@ impl Manifests {
                 found(question, snapshot, Branch::Elsewhere, visit, report, cx).await
             }
             Looked::Empty => Ok(nothing_declared(question, report, cx)),
-            Looked::Missing => Ok(at_forge::not_shown(cx, question, false, &at)),
-            Looked::Blocked => Ok(at_forge::not_shown(cx, question, true, &at)),
+            Looked::Missing => Ok(at_forge::not_shown(cx, question, false, &at.session)),
+            Looked::Blocked => Ok(at_forge::not_shown(cx, question, true, &at.session)),
         }
     }
+}
+
+/// A host without an API has the same to tell, through git.
+async fn through_git(
+    plain: &Plain,
+    question: Question,
+    cursor: &Option<Progress>,
+    cellar: &Cellar<'_>,
+    cx: &Run,
+) -> Result<Ending, RunError> {
+    let Plain {
+        repository,
+        session,
+    } = plain;
+    let path = RepositoryUrl::parse(&repository.url).map(|url| url.slug());
+    let (Some(way), Ok(path)) = (session.way(&repository.host), path) else {
+        return Ok(plain.cannot_be_asked(cx, question));
+    };
+    match by_git::read(&way, &path, cellar).await {
+        Ok(Looked::Here(snapshot)) => {
+            let visit = Visit::of(&snapshot, question.now);
+            let branch = Branch::ByGit(snapshot.branch.clone());
+            found(question, snapshot, branch, visit, Report::default(), cx).await
+        }
+        Ok(Looked::Empty) => Ok(nothing_declared(question, Report::default(), cx)),
+        Ok(Looked::Missing) => Ok(at_forge::not_shown(cx, question, false, session)),
+        Ok(Looked::Blocked) => Ok(at_forge::not_shown(cx, question, true, session)),
+        Err(error) => {
+            note_silence(question, &error.to_string(), cursor, cx).await?;
+            git_failed(error, question, cx)
+        }
+    }
+}
+
+/// How a run ends that git could not go on with.
+fn git_failed(error: RemoteError, question: Question, cx: &Run) -> Result<Ending, RunError> {
+    let at = error.retry().map(|retry| match retry {
+        Retry::After(span) => question.now.plus(*span),
+        Retry::At(time) => (*time).into(),
+    });
+    if let Some(at) = at {
+        let why = error.to_string();
+        return Ok(cx.end(Outcome::Retry { at, why }, ()));
+    }
+    Err(match error {
+        RemoteError::ServerFailed { .. }
+        | RemoteError::Limited { .. }
+        | RemoteError::Wall { .. }
+        | RemoteError::Unreachable { .. }
+        | RemoteError::Silent { .. }
+        | RemoteError::TimedOut { .. }
+        | RemoteError::Damaged { .. } => RunError::upstream(error),
+        other => RunError::unit(other),
+    })
 }
 
 /// What the last visit saw, as the parsers of today read it; none if the forge should be asked.
@@ -226,145 +261,25 @@ async fn read_again(
     Ok(remote::read_again(&known, &visit.silent, cellar).await)
 }
 
-async fn on_this_machine(repository: &Repository) -> Answer<Snapshot> {
+async fn on_this_machine(repository: &Repository, plain: bool) -> Answer<Snapshot> {
     let path = RepositoryUrl::parse(&repository.url)
         .ok()
         .and_then(|url| url.path());
     let Some(path) = path else {
         return Answer::Unknown(format!("`{}` has no path on this machine", repository.url));
     };
+    if plain {
+        return directory::read_directory(Path::new(&path)).await;
+    }
     match Local::open(Path::new(&path), Limits::default()).await {
         Ok(local) => read_manifests(&local).await,
         Err(error) => Answer::Unknown(error.to_string()),
     }
 }
 
-/// A repository without a commit declares nothing, and that is known.
-fn nothing_declared(question: Question, report: Report, cx: &Run) -> Ending {
-    let ending = cx.finish(Outcome::Done, report, question, |tx, question| {
-        Box::pin(async move {
-            observed::record_manifests(tx, &question.asked(), &[], Extent::Whole).await?;
-            pairing::wake(tx, question.repository, question.now).await
-        })
-    });
-    ending.cursor(Progress::default())
-}
-
-/// Where the default branch is learned.
-enum Branch {
-    /// From the repository on this machine.
-    Here(Option<String>),
-    /// From the forge, by `repo-metadata`.
-    Elsewhere,
-}
-
-async fn found(
-    question: Question,
-    snapshot: Snapshot,
-    branch: Branch,
-    visit: Option<Visit>,
-    report: Report,
-    cx: &Run,
-) -> Result<Ending, RunError> {
-    let Snapshot {
-        commit,
-        mut facts,
-        left_out,
-        cut,
-        ..
-    } = snapshot;
-    let report = Report {
-        commit: commit.clone(),
-        manifests: facts.len(),
-        unreadable: facts.iter().filter(|fact| fact.error.is_some()).count(),
-        left_out,
-        ..report
-    };
-
-    // A tree with thousands of manifests is written in pieces. Until the last
-    // one says "whole", nothing that was there before counts as gone.
-    let last = facts.split_off(facts.len().saturating_sub(1) / CHUNK * CHUNK);
-    for (index, chunk) in facts.chunks(CHUNK).enumerate() {
-        let progress = Progress {
-            commit: commit.clone(),
-            written: index * CHUNK + chunk.len(),
-            visit: None,
-        };
-        let piece = (question, chunk.to_vec());
-        cx.commit(&progress, &piece, |tx, (question, chunk)| {
-            Box::pin(async move {
-                let extent = Extent::Part(BEING_READ);
-                observed::record_manifests(tx, &question.asked(), chunk, extent).await?;
-                Ok(())
-            })
-        })
-        .await?;
-    }
-
-    let missing =
-        cut.or_else(|| (left_out > 0).then(|| format!("{left_out} manifests were left out")));
-    let outcome = match &missing {
-        None => Outcome::Done,
-        Some(why) => Outcome::Partial {
-            why: why.clone(),
-            retry_at: None,
-        },
-    };
-    let progress = Progress {
-        written: report.manifests,
-        commit,
-        visit,
-    };
-    let facts = Last {
-        question,
-        branch,
-        facts: last,
-        is_one_of_many: !facts.is_empty(),
-        missing,
-    };
-    let ending = cx.finish(outcome, report, facts, |tx, last| {
-        Box::pin(async move {
-            let extent = last.missing.as_deref().map_or(Extent::Whole, Extent::Part);
-            let recorded =
-                observed::record_manifests(tx, &last.question.asked(), &last.facts, extent).await?;
-            let Question {
-                repository, now, ..
-            } = last.question;
-            match &last.branch {
-                Branch::Here(branch) => {
-                    repositories::set_default_branch(tx, repository, branch.as_deref()).await?;
-                }
-                // What earlier pieces changed is not remembered.
-                Branch::Elsewhere if last.is_one_of_many || recorded.is_news() => {
-                    names::changed(tx, repository, now).await?;
-                }
-                Branch::Elsewhere => {}
-            }
-            pairing::wake(tx, repository, now).await
-        })
-    });
-    Ok(ending.cursor(progress))
-}
-
 /// Nothing is known that was not known before, except that we looked. The note
 /// is written at once; the run then fails, and the engine decides when to look again.
 async fn could_not_read(question: Question, why: String, cx: &Run) -> Result<Ending, RunError> {
-    let note = (question, why.clone());
-    cx.commit(&(), &note, |tx, (question, why)| {
-        Box::pin(async move {
-            sources::could_not_answer(tx, question.repository, SOURCE, why, question.now).await?;
-            pairing::wake_after_failure(tx, question.repository, SOURCE, question.now).await
-        })
-    })
-    .await?;
+    note_silence(question, &why, &(), cx).await?;
     Err(RunError::unit(why))
-}
-
-/// The last piece of a snapshot.
-struct Last {
-    question: Question,
-    branch: Branch,
-    facts: Vec<ManifestFact>,
-    is_one_of_many: bool,
-    missing: Option<String>,
 }

@@ -1,11 +1,15 @@
 //! How a repository declares itself: the manifests in its tree, on this machine or on its forge.
 
+mod by_git;
 mod collector;
+mod directory;
 mod kept_blobs;
 mod read;
 mod remote;
 mod visit;
+mod written;
 
-pub(in crate::distribution) use collector::{BEING_READ, SOURCE};
-pub use collector::{Manifests, Subject, unit};
+pub use collector::{Manifests, Subject, plain_directory, unit};
+pub use directory::read_directory;
 pub use read::{MAX_MANIFESTS, Snapshot, read_manifests};
+pub(in crate::distribution) use written::{BEING_READ, SOURCE};

@@ -14,7 +14,10 @@ use store::{
     observed, repositories,
 };
 
-use super::{Wanted, comparable, wanted};
+use super::{
+    Wanted, comparable, wanted,
+    whose::{Whose, whose},
+};
 use crate::{
     collector::{Collector, Need, kind},
     distribution::{
@@ -23,7 +26,7 @@ use crate::{
         manifests, pairing,
         registry_view::{CADENCE, Learned, addresses, each},
     },
-    http::{Http, Reply, RequestLog, Unknown},
+    http::{Http, RequestLog},
     repo_metadata,
 };
 
@@ -50,6 +53,7 @@ struct Report {
     absent: usize,
     ours: usize,
     other: usize,
+    unclear: usize,
     /// Those that were known without asking.
     known: usize,
     requests: RequestLog,
@@ -112,11 +116,7 @@ impl Collector for Names {
             return Ok(cx.end(Outcome::Gone { why }, ()));
         };
         let now = cx.clock().now();
-        let own: Vec<String> = addresses(cx, &repository)
-            .await?
-            .iter()
-            .map(RepositoryUrl::key)
-            .collect();
+        let own = addresses(cx, &repository).await?;
         if own.is_empty() {
             let why = "a repository without an address has no packages to call its own";
             return Ok(cx.end(Outcome::Gone { why: why.into() }, ()));
@@ -143,6 +143,7 @@ impl Collector for Names {
             let (verdict, linked_repository) = match answer {
                 Learned::Found(Whose::Ours) => (Verdict::Ours, None),
                 Learned::Found(Whose::Other(linked)) => (Verdict::Other, linked),
+                Learned::Found(Whose::Unclear(linked)) => (Verdict::Unclear, Some(linked)),
                 Learned::Absent => (Verdict::Absent, None),
                 Learned::Nothing => continue,
             };
@@ -161,6 +162,7 @@ impl Collector for Names {
             absent: count(Verdict::Absent),
             ours: count(Verdict::Ours),
             other: count(Verdict::Other),
+            unclear: count(Verdict::Unclear),
             known,
             requests: session.log(),
         };
@@ -282,40 +284,4 @@ impl Listed {
 fn is_due(checked: Option<Timestamp>, listed: Option<&Listed>, now: Timestamp) -> bool {
     let gone = listed.and_then(|listed| listed.gone_at);
     checked.is_none_or(|at| at <= now.minus(FRESH) || gone.is_some_and(|gone| gone > at))
-}
-
-/// Whose a package is that is there.
-enum Whose {
-    Ours,
-    /// Where it says that it comes from, if it says so.
-    Other(Option<String>),
-}
-
-async fn whose(client: &Client, name: &Wanted, own: &[String]) -> Reply<Whose> {
-    let package = match client.package(&name.ecosystem, &name.name).await {
-        Reply::Found(package) => package,
-        Reply::Absent => return Reply::Absent,
-        Reply::Unknown(why) => return Reply::Unknown(why),
-    };
-    let Some(version) = package.version else {
-        return Reply::Found(Whose::Other(None));
-    };
-    match client.version(&name.ecosystem, &name.name, &version).await {
-        Reply::Found(detail) => {
-            let sources = detail.sources();
-            let ours = sources.iter().any(|source| own.contains(&source.key()));
-            Reply::Found(if ours {
-                Whose::Ours
-            } else {
-                Whose::Other(sources.first().map(RepositoryUrl::url))
-            })
-        }
-        Reply::Absent => {
-            let (ecosystem, name) = (&name.ecosystem, &name.name);
-            let message =
-                format!("deps.dev lists version {version} of {ecosystem}/{name} and has it not");
-            Reply::Unknown(Box::new(Unknown::contradiction(message)))
-        }
-        Reply::Unknown(why) => Reply::Unknown(why),
-    }
 }

@@ -10,12 +10,18 @@
 //! asks the same upstream, so that one breaker and one budget hold for both. [`changed`] makes it
 //! due.
 //!
+//! A link is text in a package's metadata, and a repository that has moved does not change it. So a
+//! link that shares the repository's name, or its owner, is not taken for another repository's
+//! until deps.dev is found to know that one as a project: until then it is unclear whose the name
+//! is. A link that shares nothing is believed.
+//!
 //! A name that deps.dev has already listed for the project costs no question. Names of manifests
 //! that are not to be published, or lie among tests, examples and copied code, are not asked for,
 //! nor are those of registries that deps.dev does not have.
 
 mod collector;
 mod wanted;
+mod whose;
 
 pub use collector::{Names, changed, unit};
 pub use wanted::{Wanted, comparable, wanted};

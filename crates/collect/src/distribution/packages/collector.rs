@@ -86,7 +86,7 @@ impl Collector for Packages {
         "asks a repository's forge what of it lies in the forge's own registry";
     const VERSION: i64 = 1;
     const CADENCE: Option<Duration> = Some(Duration::from_hours(180 * 24));
-    const POOL: &'static str = "distribution";
+    const POOL: &'static str = "distribution-packages";
     const MAX_RUN: Duration = Duration::from_mins(30);
     const NEEDS: &'static [Need] = &[Need::Network, Need::Token];
 
@@ -111,6 +111,7 @@ impl Collector for Packages {
         };
         let at = match at_forge::open(cx, &self.http, repository, question, &()).await? {
             Opening::Ready(at) => at,
+            Opening::NoForge(plain) => return Ok(plain.cannot_be_asked(cx, question)),
             Opening::Over(ending) => return Ok(ending),
         };
         if at.client.packages_need_token() && !at.session.shows_token(&at.repository.host) {
@@ -135,8 +136,8 @@ impl Collector for Packages {
                 list: PackageList::default(),
                 at_hand: false,
             },
-            Ok(Looked::Missing) => return Ok(at_forge::not_shown(cx, question, false, &at)),
-            Ok(Looked::Blocked) => return Ok(at_forge::not_shown(cx, question, true, &at)),
+            Ok(Looked::Missing) => return Ok(at_forge::not_shown(cx, question, false, &at.session)),
+            Ok(Looked::Blocked) => return Ok(at_forge::not_shown(cx, question, true, &at.session)),
             Err(why) => {
                 return at_forge::could_not_ask(cx, question, &(), why, &at.session).await;
             }

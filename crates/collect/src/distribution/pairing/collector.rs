@@ -162,6 +162,7 @@ impl Collector for Pairing {
             let manifests: Vec<_> = manifests.iter().map(|kept| &kept.fact).collect();
             meaning::judge(&Observed {
                 forge: &repository.forge,
+                owner: &repository.owner,
                 evidence: &evidence,
                 manifests: &manifests,
                 sources: &answers,
@@ -195,22 +196,31 @@ fn answers(expected: &[&str], states: &[SourceState]) -> Vec<SourceAnswer> {
     expected.iter().map(answer).collect()
 }
 
-/// What the registry says of declared names. A link to one of the repository's own former
-/// addresses is a link to it.
+/// What the registry says of declared names, with what the catalogue knows of the addresses: one of
+/// the repository's own former ones is its own, and one of another repository is another's.
 async fn checks(cx: &Run, repository: &Repository) -> Result<Vec<NameCheck>, RunError> {
     let mut checks = distribution::name_checks(cx.db(), repository.id).await?;
-    if checks.iter().all(|check| check.verdict != Verdict::Other) {
+    let linked = |check: &NameCheck| matches!(check.verdict, Verdict::Other | Verdict::Unclear);
+    if !checks.iter().any(linked) {
         return Ok(checks);
     }
-    let key = |url: &str| RepositoryUrl::parse(url).ok().map(|url| url.key());
-    let mut own = repositories::former_names(cx.db(), repository.id).await?;
-    own.push(repository.url.clone());
-    let own: Vec<String> = own.iter().filter_map(|url| key(url)).collect();
-    for check in &mut checks {
-        let linked = check.linked.as_deref().and_then(key);
-        if check.verdict == Verdict::Other && linked.is_some_and(|linked| own.contains(&linked)) {
-            check.verdict = Verdict::Ours;
-            check.linked = None;
+    let parse = |url: &str| RepositoryUrl::parse(url).ok();
+    let former = repositories::former_names(cx.db(), repository.id).await?;
+    let former = former.iter().filter_map(|url| parse(url));
+    let former: Vec<String> = former.map(|url| url.key()).collect();
+    for check in checks.iter_mut().filter(|check| linked(check)) {
+        let Some(url) = check.linked.as_deref().and_then(parse) else {
+            continue;
+        };
+        match repositories::by_url(cx.db(), &url).await? {
+            Some(holder) if holder.id == repository.id => {
+                check.verdict = Verdict::Ours;
+                check.linked = None;
+            }
+            // It left the address, and another one has it now: it may be either's.
+            Some(_) if former.contains(&url.key()) => check.verdict = Verdict::Unclear,
+            Some(_) => check.verdict = Verdict::Other,
+            None => {}
         }
     }
     Ok(checks)

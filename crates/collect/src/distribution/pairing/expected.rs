@@ -60,7 +60,8 @@ impl SwitchedOn {
             (source::ECOSYSTEMS, self.ecosystems, remote && !skipped),
             (source::RELEASES, self.releases, forge),
             (source::PACKAGES, self.packages, forge),
-            (source::MANIFESTS, self.manifests, forge || !remote),
+            // Where no forge can be asked, git can.
+            (source::MANIFESTS, self.manifests, true),
         ]
         .into_iter()
         .filter(|(word, on, applies)| {

@@ -77,7 +77,7 @@ impl Collector for Releases {
     const SUMMARY: &'static str = "asks a repository's forge which packages its releases bring";
     const VERSION: i64 = 1;
     const CADENCE: Option<Duration> = Some(Duration::from_hours(180 * 24));
-    const POOL: &'static str = "distribution";
+    const POOL: &'static str = "distribution-releases";
     const MAX_RUN: Duration = Duration::from_mins(30);
     const NEEDS: &'static [Need] = &[Need::Network];
 
@@ -102,14 +102,15 @@ impl Collector for Releases {
         };
         let at = match at_forge::open(cx, &self.http, repository, question, &()).await? {
             Opening::Ready(at) => at,
+            Opening::NoForge(plain) => return Ok(plain.cannot_be_asked(cx, question)),
             Opening::Over(ending) => return Ok(ending),
         };
         let releases = match at.client.releases(&at.which).await {
             Ok(Looked::Here(releases)) => releases,
             // Without a commit there is nothing to release.
             Ok(Looked::Empty) => forge::Releases::default(),
-            Ok(Looked::Missing) => return Ok(at_forge::not_shown(cx, question, false, &at)),
-            Ok(Looked::Blocked) => return Ok(at_forge::not_shown(cx, question, true, &at)),
+            Ok(Looked::Missing) => return Ok(at_forge::not_shown(cx, question, false, &at.session)),
+            Ok(Looked::Blocked) => return Ok(at_forge::not_shown(cx, question, true, &at.session)),
             Err(why) => {
                 return at_forge::could_not_ask(cx, question, &(), why, &at.session).await;
             }

@@ -83,6 +83,9 @@ impl Row for Kept<Pairing> {
 struct Shown<'r> {
     id: i64,
     url: &'r str,
+    archived: bool,
+    presence: Option<&'r str>,
+    fork: Option<bool>,
     sources: &'r [SourceView],
     evidence_count: usize,
     manifest_count: usize,
@@ -95,8 +98,16 @@ struct Shown<'r> {
 }
 
 impl Row for Shown<'_> {
-    const COLUMNS: &'static [&'static str] =
-        &["id", "url", "evidence_count", "manifest_count", "gap_count"];
+    const COLUMNS: &'static [&'static str] = &[
+        "id",
+        "url",
+        "archived",
+        "presence",
+        "fork",
+        "evidence_count",
+        "manifest_count",
+        "gap_count",
+    ];
 }
 
 pub(super) async fn show(session: &Session, text: &str) -> Result<Exit> {
@@ -114,9 +125,13 @@ pub(super) async fn show(session: &Session, text: &str) -> Result<Exit> {
 
 fn print(session: &Session, report: &Report, sources: &[SourceView]) -> Result<()> {
     let printer = &session.printer;
+    let metadata = report.metadata.as_ref();
     printer.record(&Shown {
         id: report.repository.id,
         url: &report.repository.url,
+        archived: report.repository.archived,
+        presence: metadata.map(|known| known.presence.as_str()),
+        fork: metadata.and_then(|known| known.fork),
         sources,
         evidence_count: report.evidence.len(),
         manifest_count: report.manifests.len(),

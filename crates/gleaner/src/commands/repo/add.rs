@@ -19,6 +19,7 @@ use store::{
 use super::{AddArgs, ImportArgs, find};
 use crate::{
     commands::group,
+    config::Settings,
     error::{Exit, Failure, Result, codes},
     printer::{Gauge, Row},
     rounds,
@@ -49,9 +50,10 @@ pub(super) async fn add(session: &Session, args: AddArgs) -> Result<Exit> {
     let addresses = addresses.collect::<Result<Vec<RepositoryUrl>>>()?;
     let group = args.group.as_deref().map(group::parse_name).transpose()?;
     let engine = session.engine().await?;
+    let settings = session.settings()?;
     let mut list = session.printer.list()?;
     for batch in addresses.chunks(BATCH) {
-        for addition in add_batch(&engine, batch, group.as_ref()).await? {
+        for addition in add_batch(&engine, batch, group.as_ref(), settings).await? {
             list.push(&addition)?;
         }
     }
@@ -64,10 +66,11 @@ pub(super) async fn import(session: &Session, args: ImportArgs) -> Result<Exit> 
     // All lines are read first: a file with a wrong one changes nothing.
     let addresses = read_addresses(session, &args.file)?;
     let engine = session.engine().await?;
+    let settings = session.settings()?;
     let mut progress = session.printer.progress();
     let (mut done, mut new) = (0, 0);
     for batch in addresses.chunks(BATCH) {
-        let additions = add_batch(&engine, batch, group.as_ref()).await?;
+        let additions = add_batch(&engine, batch, group.as_ref(), settings).await?;
         done += additions.len();
         new += additions.iter().filter(|addition| addition.added).count();
         let gauge = Gauge {
@@ -90,11 +93,15 @@ pub(in crate::commands) async fn add_batch(
     engine: &Engine,
     addresses: &[RepositoryUrl],
     group: Option<&GroupName>,
+    settings: &Settings,
 ) -> Result<Vec<Addition>> {
     let new: Vec<NewRepository> = addresses.iter().cloned().map(NewRepository::from).collect();
     let (new, now) = (&new, engine.clock().now());
-    let added: Result<Vec<Added>, engine::EnqueueError> =
-        transact!(engine.db(), |tx| add_with_work(tx, new, group, now).await);
+    let units = |id: i64, url: &RepositoryUrl| rounds::wanted_units(id, url, settings);
+    let units = &units;
+    let added: Result<Vec<Added>, engine::EnqueueError> = transact!(engine.db(), |tx| {
+        add_with_work(tx, new, group, now, units).await
+    });
     let additions = addresses.iter().zip(added?);
     Ok(additions
         .map(|(url, added)| Addition {
@@ -111,6 +118,7 @@ async fn add_with_work(
     new: &[NewRepository],
     group: Option<&GroupName>,
     now: ::db::Timestamp,
+    units: &(impl Fn(i64, &RepositoryUrl) -> Vec<engine::Enqueue> + Sync),
 ) -> Result<Vec<Added>, engine::EnqueueError> {
     let added = repositories::add_batch(tx, new, now).await?;
     if let Some(group) = group {
@@ -122,7 +130,7 @@ async fn add_with_work(
         .iter()
         .zip(&added)
         .filter(|(_, added)| added.is_new())
-        .flat_map(|(new, added)| rounds::units(added.id(), &new.url))
+        .flat_map(|(new, added)| units(added.id(), &new.url))
         .collect();
     engine::enqueue_in(tx, &units, now).await?;
     Ok(added)

@@ -1,6 +1,6 @@
 //! From what people type to a repository.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ::db::Db;
 use facts::repository::RepositoryUrl;
@@ -59,9 +59,30 @@ pub(super) async fn all(db: &Db, texts: &[String]) -> Result<Vec<Repository>> {
     Ok(found)
 }
 
-/// A directory on this machine, if the text is one; links are resolved, so that one repository has
-/// one path.
+/// The address of a directory on this machine that is no repository, if the text is one.
+pub(in crate::commands) fn plain_directory(text: &str) -> Result<Option<RepositoryUrl>> {
+    match full_path(text)? {
+        Some(full) if full.is_dir() && !is_git(&full) => address_of(text, &full).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// A repository on this machine, if the text is a path.
 fn local(text: &str) -> Result<Option<RepositoryUrl>> {
+    let Some(full) = full_path(text)? else {
+        return Ok(None);
+    };
+    if !is_git(&full) {
+        let message = format!("`{text}` is no git repository");
+        return Err(Failure::new(&codes::REPOSITORY, message)
+            .hint("give the directory that has `.git` in it, or a bare repository"));
+    }
+    address_of(text, &full).map(Some)
+}
+
+/// What a path leads to, if the text is one; links are resolved, so that one repository has one
+/// path.
+fn full_path(text: &str) -> Result<Option<PathBuf>> {
     let path = Path::new(text);
     let looks_like_a_path = text.starts_with(['.', '/', '~']) || path.is_absolute();
     if !looks_like_a_path && !path.is_dir() {
@@ -71,11 +92,10 @@ fn local(text: &str) -> Result<Option<RepositoryUrl>> {
         let message = format!("there is no repository at `{text}`");
         Failure::new(&codes::REPOSITORY, message).caused_by(&error)
     })?;
-    if !is_git(&full) {
-        let message = format!("`{text}` is no git repository");
-        return Err(Failure::new(&codes::REPOSITORY, message)
-            .hint("give the directory that has `.git` in it, or a bare repository"));
-    }
+    Ok(Some(full))
+}
+
+fn address_of(text: &str, full: &Path) -> Result<RepositoryUrl> {
     let refuse = |why: String| {
         let message = format!("`{text}` cannot be kept as a repository's address");
         Failure::new(&codes::REPOSITORY, message).hint(why)
@@ -83,8 +103,7 @@ fn local(text: &str) -> Result<Option<RepositoryUrl>> {
     let shown = full
         .to_str()
         .ok_or_else(|| refuse("the path is not UTF-8".to_owned()))?;
-    let url = RepositoryUrl::local(shown).map_err(|error| refuse(error.to_string()))?;
-    Ok(Some(url))
+    RepositoryUrl::local(shown).map_err(|error| refuse(error.to_string()))
 }
 
 fn is_git(path: &Path) -> bool {

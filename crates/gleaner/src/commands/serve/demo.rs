@@ -61,7 +61,7 @@ impl Demo {
         let db = db.map_err(|error| at_database(&url, error))?;
         migrate(&db, PARTS, &clock).await?;
         let engine = Engine::new(db, clock);
-        repo::add_batch(&engine, &addresses, None).await?;
+        repo::add_batch(&engine, &addresses, None, &settings).await?;
         let forges = follow(&engine, &world).await?;
         session.printer.note(&format!(
             "a demo of {} generated repositories and {forges} simulated forges; nothing is kept",
