@@ -87,11 +87,11 @@ pub(crate) async fn run(session: &Session, command: PoolCommand) -> Result<Exit>
 /// The pools that have or had work, those of the configuration, and those of the collectors.
 async fn pools(session: &Session, engine: &Engine) -> Result<Vec<PoolView>> {
     let mut pools = engine.pools().await?;
-    let set = session.settings()?.pools.keys().map(String::as_str);
-    for name in set.chain(rounds::pools()) {
+    let set = session.settings()?.pools.keys().cloned();
+    for name in set.chain(rounds::pools().map(str::to_owned)) {
         if !pools.iter().any(|pool| pool.pool == name) {
             pools.push(PoolView {
-                pool: name.to_owned(),
+                pool: name,
                 running: 0,
                 due: 0,
                 later: 0,

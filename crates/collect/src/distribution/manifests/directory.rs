@@ -47,7 +47,7 @@ fn read(top: &Path) -> Answer<Snapshot> {
     let too_many = walk.found.len().saturating_sub(MAX_MANIFESTS);
     walk.found.truncate(MAX_MANIFESTS);
     let mut reading = Reading::default();
-    for (path, file) in walk.found {
+    for (path, file) in std::mem::take(&mut walk.found) {
         match contents(&path, &file) {
             Ok((entry, blob)) => reading.take(&entry, blob),
             Err(error) => walk.failed(&path, &error),

@@ -33,10 +33,10 @@ pub struct Progress {
 /// What a run says of itself.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Report {
-    commit: String,
-    manifests: usize,
-    unreadable: usize,
-    left_out: usize,
+    pub(super) commit: String,
+    pub(super) manifests: usize,
+    pub(super) unreadable: usize,
+    pub(super) left_out: usize,
     /// Made from another repository, as far as its forge told: its manifests are that one's too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) fork: Option<bool>,
