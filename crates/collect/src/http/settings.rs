@@ -55,7 +55,9 @@ const LONGEST_CADENCE: Duration = Duration::from_hours(180 * 24);
 /// A cadence and what may come on top: strikes and partials that put the next run off, a fleet that
 /// stood still for a while.
 fn outlasting(cadence: Duration) -> Duration {
-    cadence.saturating_add(cadence / 4).saturating_add(Duration::from_hours(30 * 24))
+    cadence
+        .saturating_add(cadence / 4)
+        .saturating_add(Duration::from_hours(30 * 24))
 }
 
 /// One upstream.

@@ -16,4 +16,5 @@ mod pairing;
 mod plain_hosts;
 mod registry_answers;
 mod registry_world;
+mod second_pass;
 mod whole_round;

@@ -275,12 +275,7 @@ impl Round {
         for one in of {
             for source in SOURCES {
                 let state = self.source(one, source).await;
-                assert!(
-                    state.is_current(),
-                    "{} of {}: {state:?}",
-                    source,
-                    one.path
-                );
+                assert!(state.is_current(), "{} of {}: {state:?}", source, one.path);
             }
         }
     }

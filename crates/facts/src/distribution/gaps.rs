@@ -282,7 +282,9 @@ impl Desk<'_> {
             let found = self.matched.of_package[place];
             let family = family(&package.ecosystem);
             let doubted = in_doubt.contains(family)
-                && strangers.get(family).is_some_and(|all| all.contains(&place));
+                && strangers
+                    .get(family)
+                    .is_some_and(|all| all.contains(&place));
             if !package.live || found.is_some() || !can_be_declared(family) {
                 continue;
             }

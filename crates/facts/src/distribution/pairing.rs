@@ -344,12 +344,9 @@ impl LeftOver<'_> {
 /// What the names of a package and of a declaration have to do with each other; without a name,
 /// nothing.
 pub(super) fn related(package: &Package, declaration: &Declaration, owner: &str) -> Kinship {
-    declaration
-        .name
-        .as_ref()
-        .map_or(Kinship::Stranger, |name| {
-            kinship(&package.name, name, owner)
-        })
+    declaration.name.as_ref().map_or(Kinship::Stranger, |name| {
+        kinship(&package.name, name, owner)
+    })
 }
 
 /// More left over than this is not compared each with each.

@@ -126,7 +126,10 @@ fn a_name_may_differ_or_belong_to_others() {
     let differs = foo().published("depsdev", "cargo", "foo-rs");
     assert_eq!(differs.gaps(), ["name-differs cargo foo"]);
     assert_eq!(differs.judge().gaps[0].package.as_deref(), Some("foo-rs"));
-    assert_eq!(differs.pairs(), ["cargo foo-rs Cargo.toml resemblance weak"]);
+    assert_eq!(
+        differs.pairs(),
+        ["cargo foo-rs Cargo.toml resemblance weak"]
+    );
     // Its own name may be there too, if somebody has not told all.
     assert_eq!(
         foo()
@@ -170,7 +173,11 @@ fn a_name_may_differ_or_belong_to_others() {
     let more = only.published("depsdev", "cargo", "baz");
     assert_eq!(
         more.gaps(),
-        ["unknown cargo bar", "unknown cargo baz", "unknown cargo foo"]
+        [
+            "unknown cargo bar",
+            "unknown cargo baz",
+            "unknown cargo foo"
+        ]
     );
 
     // The link may be an old address of this repository that nobody saw it leave.

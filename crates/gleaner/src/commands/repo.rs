@@ -11,8 +11,8 @@ use clap::{Args, Subcommand};
 use store::repositories::{self, Filter, Repository};
 
 pub(super) use add::add_batch;
-pub(super) use find::{address, plain_directory};
 pub(crate) use find::find;
+pub(super) use find::{address, plain_directory};
 
 use crate::{
     commands::group,

@@ -60,7 +60,8 @@ async fn every_view_and_column_stands_in_the_book() {
         .unwrap();
     assert!(rows.len() > 60, "{}", rows.len());
     for row in &rows {
-        let (view, column): (String, String) = (row.get("place").unwrap(), row.get("name").unwrap());
+        let (view, column): (String, String) =
+            (row.get("place").unwrap(), row.get("name").unwrap());
         // Histories stand beside what they are the history of.
         let words = [format!("`{view}`"), format!("`{column}`")];
         let paragraph = TABLES
@@ -89,7 +90,10 @@ fn every_command_of_the_book_is_one() {
     let home = Sandbox::new();
     let mut count = 0;
     for page in [OVERVIEW, GRADES, TABLES, SETTINGS, RECHECK, COMMANDS] {
-        for line in page.lines().filter_map(|line| line.strip_prefix("$ gleaner ")) {
+        for line in page
+            .lines()
+            .filter_map(|line| line.strip_prefix("$ gleaner "))
+        {
             let words = line.split_whitespace().chain(["--help"]);
             let said = home.run(words);
             assert!(said.starts_with("exit: 0"), "gleaner {line}: {said}");
@@ -105,6 +109,9 @@ fn every_page_is_in_the_summary() {
     let pages = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/distribution");
     for page in std::fs::read_dir(pages).unwrap() {
         let name = page.unwrap().file_name().into_string().unwrap();
-        assert!(SUMMARY.contains(&format!("(distribution/{name})")), "{name}");
+        assert!(
+            SUMMARY.contains(&format!("(distribution/{name})")),
+            "{name}"
+        );
     }
 }

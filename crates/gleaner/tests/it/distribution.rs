@@ -161,7 +161,14 @@ fn a_bare_repository_and_a_plain_directory_are_inspected_alike() {
         let all = sheet["manifests"].as_array().unwrap();
         let word = |one: &serde_json::Value, key: &str| one[key].as_str().unwrap_or("-").to_owned();
         all.iter()
-            .map(|one| format!("{} {} {}", word(one, "path"), word(one, "name"), word(one, "intent")))
+            .map(|one| {
+                format!(
+                    "{} {} {}",
+                    word(one, "path"),
+                    word(one, "name"),
+                    word(one, "intent")
+                )
+            })
             .collect()
     };
     assert_eq!(
@@ -184,7 +191,10 @@ fn a_bare_repository_and_a_plain_directory_are_inspected_alike() {
     // An empty directory may be a disk that is not there.
     std::fs::create_dir(home.path("empty")).unwrap();
     let empty = home.run(["inspect", "empty", "--format", "json"]);
-    assert!(empty.starts_with("exit: 3") && empty.contains("is empty"), "{empty}");
+    assert!(
+        empty.starts_with("exit: 3") && empty.contains("is empty"),
+        "{empty}"
+    );
 }
 
 #[test]

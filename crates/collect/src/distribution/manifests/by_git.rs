@@ -62,10 +62,7 @@ fn settings(way: &Way, directory: &std::path::Path) -> Settings {
     settings
 }
 
-async fn read_from(
-    remote: &Remote,
-    cellar: &Cellar<'_>,
-) -> Result<Looked<Snapshot>, RemoteError> {
+async fn read_from(remote: &Remote, cellar: &Cellar<'_>) -> Result<Looked<Snapshot>, RemoteError> {
     let refs = remote.refs(&["HEAD", "refs/heads/"]).await?;
     let Some(head) = refs.head.filter(|head| head.id.is_some()) else {
         return if refs.refs.is_empty() {
@@ -122,11 +119,7 @@ async fn read_from(
 }
 
 /// Equal files have one id, so what is taken must stay for the next.
-fn blob(
-    entry: &Entry,
-    kept: &HashMap<String, Vec<u8>>,
-    fetched: &HashMap<&str, Blob>,
-) -> Blob {
+fn blob(entry: &Entry, kept: &HashMap<String, Vec<u8>>, fetched: &HashMap<&str, Blob>) -> Blob {
     if let Some(bytes) = kept.get(&entry.id) {
         return Blob::Bytes(bytes.clone());
     }

@@ -136,7 +136,9 @@ impl Collector for Packages {
                 list: PackageList::default(),
                 at_hand: false,
             },
-            Ok(Looked::Missing) => return Ok(at_forge::not_shown(cx, question, false, &at.session)),
+            Ok(Looked::Missing) => {
+                return Ok(at_forge::not_shown(cx, question, false, &at.session));
+            }
             Ok(Looked::Blocked) => return Ok(at_forge::not_shown(cx, question, true, &at.session)),
             Err(why) => {
                 return at_forge::could_not_ask(cx, question, &(), why, &at.session).await;

@@ -109,7 +109,9 @@ impl Collector for Releases {
             Ok(Looked::Here(releases)) => releases,
             // Without a commit there is nothing to release.
             Ok(Looked::Empty) => forge::Releases::default(),
-            Ok(Looked::Missing) => return Ok(at_forge::not_shown(cx, question, false, &at.session)),
+            Ok(Looked::Missing) => {
+                return Ok(at_forge::not_shown(cx, question, false, &at.session));
+            }
             Ok(Looked::Blocked) => return Ok(at_forge::not_shown(cx, question, true, &at.session)),
             Err(why) => {
                 return at_forge::could_not_ask(cx, question, &(), why, &at.session).await;
