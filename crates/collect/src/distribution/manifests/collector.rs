@@ -155,7 +155,7 @@ impl Manifests {
         let at = match at_forge::open(cx, &self.http, repository, question, &cursor).await? {
             Opening::Ready(at) => at,
             Opening::NoForge(plain) => {
-                return through_git(&plain, question, &cursor, &cellar, cx).await;
+                return through_git(&plain, question, cursor.as_ref(), &cellar, cx).await;
             }
             Opening::Over(ending) => return Ok(ending),
         };
@@ -189,7 +189,7 @@ impl Manifests {
 async fn through_git(
     plain: &Plain,
     question: Question,
-    cursor: &Option<Progress>,
+    cursor: Option<&Progress>,
     cellar: &Cellar<'_>,
     cx: &Run,
 ) -> Result<Ending, RunError> {
@@ -211,7 +211,7 @@ async fn through_git(
         Ok(Looked::Missing) => Ok(at_forge::not_shown(cx, question, false, session)),
         Ok(Looked::Blocked) => Ok(at_forge::not_shown(cx, question, true, session)),
         Err(error) => {
-            note_silence(question, &error.to_string(), cursor, cx).await?;
+            note_silence(question, &error.to_string(), &cursor, cx).await?;
             git_failed(error, question, cx)
         }
     }
