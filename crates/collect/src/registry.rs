@@ -17,6 +17,7 @@ use crate::{
         releases::Releases,
     },
     drill::Drill,
+    goindex::{self, GoList, GoPublish, GoTags},
     http::Http,
     organisation::Organisation,
     repo_metadata::{self, RepoMetadata},
@@ -29,6 +30,8 @@ pub struct Outside {
     pub http: Http,
     /// What is set about asking where repositories are published.
     pub distribution: distribution::Settings,
+    /// How git servers are asked for the Go index.
+    pub goindex: goindex::Settings,
 }
 
 /// What a collector declares, before there is an outside to run it.
@@ -92,6 +95,9 @@ fn entries() -> Vec<Entry> {
         entry::<Packages>(|outside| Registered::new(Packages::new(outside.http.clone()))),
         entry::<Releases>(|outside| Registered::new(Releases::new(outside.http.clone()))),
         entry::<Drill>(|_| Registered::new(Drill)),
+        entry::<GoList>(|outside| Registered::new(GoList::new(outside.http.clone()))),
+        entry::<GoPublish>(|_| Registered::new(GoPublish)),
+        entry::<GoTags>(|outside| Registered::new(GoTags::new(outside.goindex.clone()))),
         entry::<Organisation>(|outside| Registered::new(Organisation::new(outside.http.clone()))),
         entry::<RepoMetadata>(|outside| Registered::new(RepoMetadata::new(outside.http.clone()))),
     ];
@@ -124,7 +130,7 @@ pub fn of_repository(id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {
 /// The kinds that [`of_repository`] may make, to find a repository's units.
 pub fn kinds_of_repository() -> Vec<&'static str> {
     let mut kinds = SCANS.kinds.to_vec();
-    kinds.push(RepoMetadata::NAME);
+    kinds.extend([RepoMetadata::NAME, GoTags::NAME]);
     kinds
 }
 
