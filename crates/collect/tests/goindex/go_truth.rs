@@ -31,7 +31,8 @@ const MODULES: &[(&str, &str, &str)] = &[
     ("github.com/team/both/v2", "team/both", ""),
 ];
 
-#[tokio::test]
+// The server must answer while go is waited for.
+#[tokio::test(flavor = "multi_thread")]
 async fn the_feed_holds_what_go_lists() {
     let Some(go) = go() else {
         #[expect(

@@ -1,6 +1,6 @@
 //! The feed: appended by one writer, read by anybody from any place.
 
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use db::{Bulk, Db, DbError, Statement, Timestamp, Tx, sql};
 
@@ -132,14 +132,14 @@ async fn read(db: &Db, asked: &Asked, limit: usize) -> Result<Vec<Entry>, DbErro
         text.push_str(" AND available");
     }
     if asked.since.is_some() {
-        text.push_str(&format!(" AND published_at >= ${}", place()));
+        let _ = write!(text, " AND published_at >= ${}", place());
     }
     if asked.after.is_some() {
-        text.push_str(&format!(" AND seq > ${}", place()));
+        let _ = write!(text, " AND seq > ${}", place());
     }
     if asked.prefix.is_some() {
         let (from, to) = (place(), place());
-        text.push_str(&format!(" AND path >= ${from} AND path < ${to}"));
+        let _ = write!(text, " AND path >= ${from} AND path < ${to}");
     }
     // Both orders are the same; the one that there is an index for depends on the question.
     let order = if asked.after.is_some() {
@@ -147,7 +147,7 @@ async fn read(db: &Db, asked: &Asked, limit: usize) -> Result<Vec<Entry>, DbErro
     } else {
         "published_at"
     };
-    text.push_str(&format!(" ORDER BY {order} LIMIT ${}", place()));
+    let _ = write!(text, " ORDER BY {order} LIMIT ${}", place());
     let mut statement = Statement::built(text);
     if let Some(since) = asked.since {
         statement = statement.bind(since);
