@@ -35,6 +35,10 @@ struct Told {
 }
 
 #[derive(Debug, Deserialize)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "these are the words of the forges"
+)]
 struct Place {
     clone_url: Option<String>,
     git_http_url: Option<String>,
@@ -66,8 +70,9 @@ pub(crate) async fn hook(
             "the hook does not prove that it knows the secret",
         ));
     }
-    let told: Told = serde_json::from_slice(&body)
-        .map_err(|error| Problem::bad_input(format!("the hook is no JSON that is known: {error}")))?;
+    let told: Told = serde_json::from_slice(&body).map_err(|error| {
+        Problem::bad_input(format!("the hook is no JSON that is known: {error}"))
+    })?;
     let places = [told.project, told.repository].into_iter().flatten();
     let mut due = false;
     for address in places.flat_map(Place::addresses) {
@@ -81,7 +86,12 @@ pub(crate) async fn hook(
 
 impl Place {
     fn addresses(self) -> impl Iterator<Item = String> {
-        let all = [self.clone_url, self.git_http_url, self.html_url, self.web_url];
+        let all = [
+            self.clone_url,
+            self.git_http_url,
+            self.html_url,
+            self.web_url,
+        ];
         all.into_iter().flatten()
     }
 }
@@ -128,11 +138,13 @@ fn signature(secret: &[u8], message: &[u8]) -> String {
         .chain_update(key.map(|byte| byte ^ 0x5c))
         .chain_update(inner)
         .finalize();
-    outer.iter().fold(String::with_capacity(64), |mut text, byte| {
-        use std::fmt::Write as _;
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    outer
+        .iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            use std::fmt::Write as _;
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 /// In a time that does not tell how much of it is right.
@@ -157,7 +169,10 @@ mod tests {
         );
         let long = [0xaa; 131];
         assert_eq!(
-            signature(&long, b"Test Using Larger Than Block-Size Key - Hash Key First"),
+            signature(
+                &long,
+                b"Test Using Larger Than Block-Size Key - Hash Key First"
+            ),
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
         );
         assert!(is_same("abc", "abc") && !is_same("abc", "abd") && !is_same("ab", "abc"));

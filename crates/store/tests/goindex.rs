@@ -154,7 +154,7 @@ both! {
             let mut expected: BTreeSet<(String, String)> =
                 everything(&db, false).await.into_iter().collect();
             // One client for each limit; the last one is the package site's.
-            let mut clients: Vec<(usize, Option<Timestamp>, BTreeSet<(String, String)>)> =
+            let mut clients: Vec<Client> =
                 [1, 2, 3, 7, 10].map(|limit| (limit, None, BTreeSet::new())).to_vec();
             let mut now = i64::try_from(seed).unwrap() * 1_000_000;
             for round in 0..30 {
@@ -310,6 +310,9 @@ both! {
         }
     }
 }
+
+/// How many lines it asks for, the last moment it knows, and what it has seen.
+type Client = (usize, Option<Timestamp>, BTreeSet<(String, String)>);
 
 /// One step of a client; tells whether it should ask again.
 async fn follow(

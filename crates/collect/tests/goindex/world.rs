@@ -53,7 +53,8 @@ impl World {
 
     /// The same, under the address that it would have on a public forge.
     pub(crate) async fn add_at_forge(&mut self, slug: &str) -> i64 {
-        self.add_as(slug, &format!("https://github.com/{slug}")).await
+        self.add_as(slug, &format!("https://github.com/{slug}"))
+            .await
     }
 
     async fn add_as(&mut self, name: &str, url: &str) -> i64 {
@@ -65,7 +66,14 @@ impl World {
         let parent = self.directory.path();
         git(
             parent,
-            &["init", "-q", "--bare", "-b", "trunk", bare.to_str().unwrap()],
+            &[
+                "init",
+                "-q",
+                "--bare",
+                "-b",
+                "trunk",
+                bare.to_str().unwrap(),
+            ],
         );
         self.publish(name);
         let url = RepositoryUrl::parse(url).unwrap();

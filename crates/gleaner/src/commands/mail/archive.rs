@@ -100,10 +100,12 @@ pub(super) fn walk(
             let path = entry.path();
             let hidden = entry.file_name().to_string_lossy().starts_with('.');
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() => {
-                    if Some(&path) != delivering.as_ref() && (!hidden || is_maildir(&path)) {
-                        inner.push(path);
-                    }
+                Ok(kind)
+                    if kind.is_dir()
+                        && Some(&path) != delivering.as_ref()
+                        && (!hidden || is_maildir(&path)) =>
+                {
+                    inner.push(path);
                 }
                 Ok(kind) if kind.is_file() && !hidden => {
                     sources.push(Source { path, found: true });
