@@ -151,6 +151,9 @@ impl Written {
             } else {
                 // It was there by its name alone.
                 self.changed(tx, added.id(), sight).await?;
+                if self.go_index {
+                    units.extend((self.scans.units)(added.id(), &sight.url));
+                }
             }
         }
         metadata::first(tx, &fresh, Organisation::NAME, self.now).await?;
