@@ -163,6 +163,126 @@ CREATE TABLE gap_history (
 
 CREATE INDEX gap_history_gap ON gap_history (gap);
 
+CREATE TABLE go_event (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    tag TEXT NOT NULL,
+    -- moved, vanished, returned or claimed
+    what TEXT NOT NULL,
+    was TEXT,
+    became TEXT,
+    observed_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX go_event_repository ON go_event (repository, id);
+
+CREATE TABLE go_feed (
+    seq INTEGER PRIMARY KEY NOT NULL,
+    path TEXT NOT NULL,
+    version TEXT NOT NULL,
+    -- strictly increasing with seq
+    published_at TEXT NOT NULL,
+    -- whether its tag is still there; the one thing that may change
+    available INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX go_feed_available ON go_feed (published_at) WHERE available;
+
+CREATE INDEX go_feed_path ON go_feed (path, seq);
+
+CREATE UNIQUE INDEX go_feed_published_at ON go_feed (published_at);
+
+CREATE VIEW go_index AS
+SELECT f.seq, f.path, f.version, f.published_at AS timestamp, f.available, v.committed_at,
+    v.repository AS repo_id, v.directory, v.commit_id, v.tag, v.retracted
+FROM go_feed f LEFT JOIN go_version v ON v.path = f.path AND v.version = f.version;
+
+CREATE TABLE go_listing (
+    source INTEGER PRIMARY KEY NOT NULL REFERENCES repo_group_source (id) ON DELETE CASCADE,
+    began_at TEXT NOT NULL,
+    finished_at TEXT
+) STRICT;
+
+CREATE TABLE go_mod (
+    id TEXT PRIMARY KEY NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE go_module (
+    path TEXT PRIMARY KEY NOT NULL,
+    -- the version whose go.mod speaks for the module
+    latest TEXT NOT NULL,
+    deprecated TEXT,
+    changed_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE go_repository (
+    repository INTEGER PRIMARY KEY NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    -- over all tags and the rules they were read by; none until all of them are known
+    ref_digest TEXT,
+    added_at TEXT NOT NULL,
+    -- the last run, and the last one that ended with a whole answer
+    began_at TEXT,
+    finished_at TEXT
+) STRICT;
+
+CREATE TABLE go_tag (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    -- without refs/tags/
+    name TEXT NOT NULL,
+    -- the commit when it was first seen; none for a tag of something else
+    commit_id TEXT,
+    -- what it leads to by now
+    object_id TEXT NOT NULL,
+    committed_at TEXT,
+    -- whether there is a go.mod at the top of the repository; none where nobody looked
+    top_go_mod INTEGER,
+    -- why it is no version, in a word and in full; none for a tag that is one
+    rejection TEXT,
+    detail TEXT,
+    first_seen TEXT NOT NULL,
+    -- when it was last seen to lead elsewhere than before
+    moved_at TEXT,
+    gone_at TEXT,
+    UNIQUE (repository, name)
+) STRICT;
+
+CREATE INDEX go_tag_rejected ON go_tag (rejection, id) WHERE rejection IS NOT NULL;
+
+CREATE TABLE go_version (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    path TEXT NOT NULL,
+    version TEXT NOT NULL,
+    repository INTEGER REFERENCES repository (id) ON DELETE SET NULL,
+    tag TEXT NOT NULL,
+    commit_id TEXT NOT NULL,
+    -- of the module in the repository; empty at the top
+    directory TEXT NOT NULL,
+    -- the id of its go.mod; none where it has none
+    go_mod TEXT,
+    -- known: below the repository's own path; vanity; vanity-subdirectory
+    origin TEXT NOT NULL,
+    -- the path that leads to the repository
+    root TEXT NOT NULL,
+    committed_at TEXT,
+    found_at TEXT NOT NULL,
+    -- an +incompatible version that the go command does not list
+    hidden INTEGER NOT NULL,
+    -- when its tag was no longer there
+    gone_at TEXT,
+    -- by the newest go.mod of the module
+    retracted INTEGER NOT NULL,
+    retraction TEXT,
+    -- its place in the feed
+    seq INTEGER,
+    UNIQUE (path, version)
+) STRICT;
+
+CREATE INDEX go_version_repository ON go_version (repository, tag);
+
+CREATE INDEX go_version_unpublished ON go_version (id) WHERE seq IS NULL;
+
 CREATE TABLE holding (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     worker INTEGER NOT NULL,
@@ -480,6 +600,21 @@ CREATE TABLE repo_group_source_member (
 
 CREATE INDEX repo_group_source_member_repository ON repo_group_source_member (repository);
 
+CREATE VIEW repo_indexing AS
+SELECT TRUE AS id, MAX(l.began_at) AS indexing_began,
+    -- all lists, or the whole listing is not finished
+    CASE WHEN COUNT(*) = COUNT(l.finished_at) THEN MIN(l.finished_at) END AS indexing_finished
+FROM go_listing l;
+
+CREATE VIEW repo_tags AS
+SELECT CASE WHEN r.owner = '' THEN r.name ELSE r.owner || '/' || r.name END AS org_repo_name,
+    t.name AS tag_name, COALESCE(t.committed_at, t.first_seen) AS created,
+    (SELECT MIN(v.path) FROM go_version v WHERE v.repository = t.repository AND v.tag = t.name)
+        AS module_path,
+    t.repository AS repo_id, t.commit_id, t.rejection, t.first_seen, t.moved_at
+FROM go_tag t JOIN repository r ON r.id = t.repository
+WHERE t.gone_at IS NULL;
+
 CREATE VIEW repos AS
 SELECT r.id AS repo_id, r.url AS repo_git, r.owner AS repo_owner, r.name AS repo_name,
     CASE WHEN r.owner = '' THEN r.name ELSE r.owner || '/' || r.name END AS org_repo_name,
@@ -497,8 +632,9 @@ SELECT r.id AS repo_id, r.url AS repo_git, r.owner AS repo_owner, r.name AS repo
         WHERE x.repository = r.id
           AND (s.source IS NULL OR NOT s.complete OR s.last_answered IS NULL OR s.last_answered <> s.last_asked))
     ELSE (SELECT MIN(CASE WHEN s.complete AND s.last_answered = s.last_asked THEN 1 ELSE 0 END) = 1
-        FROM source_state s WHERE s.repository = r.id) END AS distribution_scan_complete
-FROM repository r;
+        FROM source_state s WHERE s.repository = r.id) END AS distribution_scan_complete,
+    g.began_at AS indexing_began, g.finished_at AS indexing_finished
+FROM repository r LEFT JOIN go_repository g ON g.repository = r.id;
 
 CREATE TABLE repository (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

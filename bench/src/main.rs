@@ -17,6 +17,7 @@ mod cluster;
 mod database;
 mod engine;
 mod figure;
+mod goindex;
 
 #[derive(Debug, Parser)]
 #[command(name = "bench", about = "Measures the rooms and prints JSON lines")]
@@ -33,6 +34,8 @@ enum Bench {
     EngineScale(engine::scale::Options),
     /// Many children of one parent against as many units without one.
     EngineFanin(engine::fanin::Options),
+    /// Pages of a small and of a large feed of Go module versions, and publishing.
+    Goindex(goindex::Options),
 }
 
 #[tokio::main]
@@ -47,5 +50,6 @@ async fn main() -> anyhow::Result<()> {
         Bench::Engine(options) => engine::drain::run(&options).await,
         Bench::EngineScale(options) => engine::scale::run(&options).await,
         Bench::EngineFanin(options) => engine::fanin::run(&options).await,
+        Bench::Goindex(options) => goindex::run(&options).await,
     }
 }

@@ -12,6 +12,7 @@ pub mod distribution;
 pub mod drill;
 pub mod forge;
 pub mod git;
+pub mod goindex;
 pub mod http;
 mod inner_address;
 pub mod organisation;

@@ -17,6 +17,7 @@ use crate::{
         releases::Releases,
     },
     drill::Drill,
+    goindex::{self, GoList, GoPublish, GoTags},
     http::Http,
     organisation::Organisation,
     repo_metadata::{self, RepoMetadata},
@@ -29,6 +30,8 @@ pub struct Outside {
     pub http: Http,
     /// What is set about asking where repositories are published.
     pub distribution: distribution::Settings,
+    /// How git servers are asked for the Go index.
+    pub goindex: goindex::Settings,
 }
 
 impl Outside {
@@ -106,6 +109,9 @@ fn entries() -> Vec<Entry> {
         entry::<Packages>(|outside| Registered::new(Packages::new(outside.http.clone()))),
         entry::<Releases>(|outside| Registered::new(Releases::new(outside.http.clone()))),
         entry::<Drill>(|_| Registered::new(Drill)),
+        entry::<GoList>(|outside| Registered::new(GoList::new(outside.http.clone()))),
+        entry::<GoPublish>(|_| Registered::new(GoPublish)),
+        entry::<GoTags>(|outside| Registered::new(GoTags::new(outside.goindex.clone()))),
         entry::<Organisation>(|outside| {
             let owners = Organisation::new(outside.http.clone());
             Registered::new(owners.scans(outside.scans()))
@@ -147,7 +153,7 @@ pub fn of_repository(id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {
 /// The kinds that [`of_repository`] may make, to find a repository's units.
 pub fn kinds_of_repository() -> Vec<&'static str> {
     let mut kinds = SCANS.kinds.to_vec();
-    kinds.push(RepoMetadata::NAME);
+    kinds.extend([RepoMetadata::NAME, GoTags::NAME]);
     kinds
 }
 

@@ -72,8 +72,14 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Worker(commands::worker::WorkerCommand),
     Distribution(commands::distribution::DistributionArgs),
+    #[command(subcommand)]
+    Go(commands::go::GoCommand),
     Inspect(commands::inspect::InspectArgs),
     Manifest(commands::manifest::ManifestArgs),
+    #[command(subcommand)]
+    Mail(commands::mail::MailCommand),
+    #[command(subcommand)]
+    Pypi(commands::pypi::PypiCommand),
     #[command(subcommand)]
     Drill(commands::drill::DrillCommand),
     #[command(subcommand)]

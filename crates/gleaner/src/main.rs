@@ -68,12 +68,15 @@ fn run(session: &Session, command: Command) -> Result<Exit> {
         Command::Distribution(args) => {
             until_interrupted(commands::distribution::run(session, args))
         }
+        Command::Go(command) => until_interrupted(commands::go::run(session, command)),
         Command::Inspect(args) => until_interrupted(commands::inspect::run(session, args)),
         Command::Drill(command) => until_interrupted(commands::drill::run(session, command)),
         Command::Db(command) => until_interrupted(commands::db::run(session, command)),
         Command::Doctor(args) => until_interrupted(commands::doctor::run(session, args)),
         Command::Sim(args) => block_on(commands::sim::run(session, args)),
         Command::Manifest(args) => commands::manifest::run(session, &args),
+        Command::Mail(command) => commands::mail::run(session, &command),
+        Command::Pypi(command) => commands::pypi::run(session, &command),
         Command::Config(command) => commands::config::run(session, &command),
         Command::Health(args) => commands::health::run(session, &args),
         Command::Completions(args) => commands::completions::completions(session, &args),

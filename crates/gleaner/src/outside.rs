@@ -29,9 +29,18 @@ pub(crate) fn with_environment(
     settings: &Settings,
     environment: &[(String, String)],
 ) -> Result<Outside> {
-    let http = client(engine, &about(settings, environment)?)?;
-    let distribution = distribution(settings);
-    Ok(Outside { http, distribution })
+    let about = about(settings, environment)?;
+    Ok(Outside {
+        http: client(engine, &about)?,
+        distribution: distribution(settings),
+        goindex: goindex(settings, &about),
+    })
+}
+
+/// How git servers are asked: where they are and with which token, as all upstreams.
+fn goindex(settings: &Settings, about: &http::Settings) -> collect::goindex::Settings {
+    let git = collect::git::remote::Settings::new(&settings.fetched, about.user_agent());
+    collect::goindex::Settings::new(git).among(&about.upstreams)
 }
 
 /// What is set about asking where repositories are published.

@@ -75,7 +75,13 @@ impl Session {
     /// The settings that hold.
     pub(crate) fn settings_with(&self, listen: Option<&str>) -> Result<&Settings> {
         let config = self.config(listen)?;
-        Ok(self.settings.get_or_init(|| config.settings()))
+        Ok(self.settings.get_or_init(|| {
+            let mut settings = config.settings();
+            if let Ok(data) = self.data_directory() {
+                settings.fetched = data.join("git");
+            }
+            settings
+        }))
     }
 
     /// Whether the command line names a store.

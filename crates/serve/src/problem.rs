@@ -39,6 +39,15 @@ impl Problem {
         }
     }
 
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
+        Self {
+            code: "E-INPUT-FORBIDDEN",
+            title: "Whoever asks may not do that",
+            status: 403,
+            detail: Some(detail.into()),
+        }
+    }
+
     /// The database failed. The cause goes to the log; outside it is nobody's business.
     pub(crate) fn database(error: impl std::fmt::Display) -> Self {
         tracing::warn!(%error, "a request failed for the database");

@@ -21,6 +21,8 @@ pub struct Web {
     pub(crate) readiness: Readiness,
     /// Shown on every page: that this is the demo, if it is.
     pub(crate) banner: Option<String>,
+    /// Hooks that know one of these are believed.
+    pub(crate) hook_secrets: Arc<Vec<String>>,
 }
 
 impl Web {
@@ -32,7 +34,15 @@ impl Web {
             recorder,
             readiness,
             banner: None,
+            hook_secrets: Arc::default(),
         }
+    }
+
+    /// Believes hooks of forges that know one of these secrets. Without any, none is believed.
+    pub fn hook_secrets(mut self, secrets: Vec<String>) -> Self {
+        let secrets = secrets.into_iter().filter(|secret| !secret.is_empty());
+        self.hook_secrets = Arc::new(secrets.collect());
+        self
     }
 
     /// A line that every page shows.

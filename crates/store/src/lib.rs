@@ -11,6 +11,7 @@
 //! | [`observed`] | evidence and manifests as sources report them, with their history |
 //! | [`declared_names`] | whose the names are that manifests declare |
 //! | [`distribution`] | what follows from them: pairings, gaps, events, figures |
+//! | [`goindex`] | tags, the Go module versions they name, and the feed of them |
 //! | [`drill`] | what drills write, to be counted |
 //! | [`http_cache`] | answers of upstreams with their validators, bounded |
 //! | [`manifest_blobs`] | contents of manifests by their id, bounded |
@@ -30,6 +31,7 @@ pub mod declared_names;
 pub mod distribution;
 pub mod drill;
 pub mod forge_hosts;
+pub mod goindex;
 pub mod group_sources;
 pub mod groups;
 pub mod http_cache;

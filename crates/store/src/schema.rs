@@ -60,5 +60,11 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0009_distribution.sql"),
             serves: 1,
         },
+        Migration {
+            number: 10,
+            name: "goindex",
+            sql: include_str!("../migrations/0010_goindex.sql"),
+            serves: 1,
+        },
     ],
 };

@@ -15,6 +15,7 @@
 
 mod blobs;
 mod command;
+mod commits;
 mod error;
 mod local;
 pub mod remote;

@@ -40,6 +40,8 @@ use crate::{
 pub struct Organisation {
     http: Http,
     scans: Scans,
+    /// The work is the Go index's.
+    go_index: bool,
 }
 
 /// What a unit is about.
@@ -73,12 +75,23 @@ pub fn unit(source: i64, host: &str) -> Enqueue {
 impl Organisation {
     /// Asks through this client.
     pub fn new(http: Http) -> Self {
-        Self { http, scans: SCANS }
+        Self {
+            http,
+            scans: SCANS,
+            go_index: false,
+        }
     }
 
     /// Starts this work for what is new, instead of all there is.
     pub fn scans(mut self, scans: Scans) -> Self {
         self.scans = scans;
+        self
+    }
+
+    /// Lists for the Go index: the work is for every repository that is listed, those that were
+    /// known before and archived ones too, and the listing is written down there.
+    pub(crate) fn for_go_index(mut self) -> Self {
+        self.go_index = true;
         self
     }
 }
@@ -130,6 +143,7 @@ impl Collector for Organisation {
             client,
             session,
             scans: self.scans,
+            go_index: self.go_index,
         };
         listing.walk(progress, walk).await
     }
@@ -143,6 +157,7 @@ struct Listing<'a> {
     client: Box<dyn Forge>,
     session: Session,
     scans: Scans,
+    go_index: bool,
 }
 
 impl Listing<'_> {
@@ -194,6 +209,7 @@ impl Listing<'_> {
                 .collect(),
             listing: walk.started,
             scans: self.scans,
+            go_index: self.go_index,
             now: self.cx.clock().now(),
         }
     }
@@ -212,19 +228,25 @@ impl Listing<'_> {
                 ),
             },
         };
-        let all = walk.whole && walk.cut.is_none();
-        let facts = (last, all);
-        let ending = self
-            .cx
-            .finish(outcome, self.report(walk), facts, |tx, (last, all)| {
+        let to_the_end = walk.cut.is_none();
+        let facts = (last, to_the_end, to_the_end && walk.whole);
+        let ending = self.cx.finish(
+            outcome,
+            self.report(walk),
+            facts,
+            |tx, (last, to_the_end, all)| {
                 Box::pin(async move {
                     last.write(tx).await?;
                     if *all {
                         last.ask_about_missing(tx).await?;
                     }
+                    if *to_the_end {
+                        last.finished(tx).await?;
+                    }
                     Ok(())
                 })
-            });
+            },
+        );
         ending.cursor(progress)
     }
 

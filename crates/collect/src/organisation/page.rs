@@ -5,7 +5,7 @@ use std::time::Duration;
 use db::{Db, DbError, Timestamp, Tx, transact};
 use engine::{Enqueue, RunError};
 use store::{
-    forge_hosts,
+    forge_hosts, goindex,
     group_sources::{self, Source},
     metadata::{self, Seen, Sight},
     repositories::{self, NewRepository},
@@ -33,6 +33,8 @@ pub(super) struct Written {
     /// When the listing began.
     pub(super) listing: Timestamp,
     pub(super) scans: Scans,
+    /// The work is the Go index's.
+    pub(super) go_index: bool,
     pub(super) now: Timestamp,
 }
 
@@ -49,10 +51,16 @@ impl Written {
         let known = metadata::recognise(tx, &self.source.host, &sights).await?;
         let (mut here, mut unwanted) = (Vec::new(), Vec::new());
         let (mut same, mut new) = (Vec::new(), Vec::new());
+        let mut units = Vec::new();
         for (sight, known) in sights.into_iter().zip(known) {
             match known {
                 Some((id, _)) if !self.wants(sight) => unwanted.push(id),
-                Some((id, _)) => here.push(id),
+                Some((id, _)) => {
+                    here.push(id);
+                    if self.go_index {
+                        units.extend((self.scans.units)(id, &sight.url));
+                    }
+                }
                 None if self.wants(sight) => new.push(sight),
                 None => {}
             }
@@ -63,9 +71,21 @@ impl Written {
             }
         }
         metadata::unchanged(tx, &same, Organisation::NAME, self.now).await?;
+        enqueue(tx, &units, self.now).await?;
         here.extend(self.add(tx, &new).await?);
+        if self.go_index {
+            goindex::enter(tx, &here, self.now).await?;
+        }
         group_sources::listed(tx, &self.source, &here, self.listing, self.now).await?;
         group_sources::leave(tx, self.source.id, &unwanted).await?;
+        Ok(())
+    }
+
+    /// The listing is over.
+    pub(super) async fn finished(&self, tx: &mut Tx) -> Result<(), RunError> {
+        if self.go_index {
+            goindex::listing_finished(tx, self.source.id, self.now).await?;
+        }
         Ok(())
     }
 
@@ -131,6 +151,9 @@ impl Written {
             } else {
                 // It was there by its name alone.
                 self.changed(tx, added.id(), sight).await?;
+                if self.go_index {
+                    units.extend((self.scans.units)(added.id(), &sight.url));
+                }
             }
         }
         metadata::first(tx, &fresh, Organisation::NAME, self.now).await?;
@@ -145,8 +168,10 @@ impl Written {
         let share = u32::try_from(id.rem_euclid(1_000)).unwrap_or_default();
         let again = self.now.plus(cadence / 2 + cadence / 2_000 * share);
         match sight.archived {
-            Some(true) => vec![repo_metadata::ask(id, sight.url.host()).due_at(again)],
-            Some(false) => self.scans.of_described(id, &sight.url, again),
+            Some(true) if !self.go_index => {
+                vec![repo_metadata::ask(id, sight.url.host()).due_at(again)]
+            }
+            Some(_) => self.scans.of_described(id, &sight.url, again),
             None => self.scans.of_repository(id, &sight.url),
         }
     }

@@ -43,7 +43,12 @@ both! {
         }
         let engine = Engine::new((*db).clone(), clock.clone());
         let http = Http::new(&settings, (*db).clone(), clock, engine.upstreams().clone()).unwrap();
-        let outside = Outside { http, distribution: collect::distribution::Settings::default() };
+        let nobody = collect::git::remote::Settings::new(std::env::temp_dir(), "nobody");
+        let outside = Outside {
+            http,
+            distribution: collect::distribution::Settings::default(),
+            goindex: collect::goindex::Settings::new(nobody),
+        };
 
         let mut added: Vec<(&str, i64, Repository)> = Vec::new();
         for host in FORGES {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
 mod faults;
+mod goindex;
 mod hosts;
 mod large;
 mod organisation;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use collect::{
     collector::Registered,
+    goindex,
     http::{Http, Limits, Settings, Token, UpstreamSettings},
     organisation::{self, Organisation},
     registry::Scans,
@@ -130,6 +131,25 @@ impl World {
                 poll: Duration::from_millis(20),
                 ..Timing::default()
             })
+    }
+
+    /// Lists all owners for the Go index, and does nothing else.
+    pub(crate) async fn go_lists(&self) {
+        let db = self.engine.db();
+        let group = groups::find(db, "ours").await.unwrap().unwrap().id;
+        for source in group_sources::of_group(db, group).await.unwrap() {
+            let unit = goindex::list_unit(source.id, &source.host);
+            self.engine.enqueue(vec![unit]).await.unwrap();
+        }
+        let lists = Registered::new(goindex::GoList::new(self.http.clone()));
+        let worker = Worker::new(self.engine.clone())
+            .boxed_kind(lists.kind, lists.handler)
+            .timing(Timing {
+                poll: Duration::from_millis(20),
+                ..Timing::default()
+            });
+        let idle = worker.run_until_idle(CancellationToken::new());
+        self.while_time_passes(idle).await.unwrap();
     }
 
     /// Runs the listings that are due.

@@ -10,7 +10,7 @@ use ::db::{Db, DbError, transact};
 use clap::{Args, Subcommand};
 use store::repositories::{self, Filter, Repository};
 
-pub(super) use add::add_batch;
+pub(super) use add::{add_batch, read_addresses};
 pub(crate) use find::find;
 pub(super) use find::{address, plain_directory};
 

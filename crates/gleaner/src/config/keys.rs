@@ -233,7 +233,24 @@ static DISTRIBUTION: [Key; 8] = {
 };
 static LICENSE: [Key; 4] = round_keys("2", "180d", "2h");
 static MAIL: [Key; 4] = round_keys("2", "30d", "6h");
-static GOINDEX: [Key; 4] = round_keys("4", "1d", "30m");
+static GOINDEX: [Key; 5] = {
+    let [enabled, workers, cadence, max_run] = round_keys("10", "1d", "30m");
+    [
+        enabled,
+        workers,
+        Key {
+            doc: "Least time between two listings of an owner, and between two readings of a repository's tags.",
+            ..cadence
+        },
+        max_run,
+        unset(
+            "hook_secret_files",
+            Kind::Paths,
+            "/etc/gleaner/hook-secret",
+            "Files with one secret each. Forges that know one may tell at /hooks/github, /hooks/gitlab and /hooks/gitea that a repository has changed; without any, nobody is believed.",
+        ),
+    ]
+};
 static PYPI: [Key; 4] = round_keys("8", "1d", "30m");
 static REPO_METADATA: [Key; 4] = round_keys("2", "7d", "5m");
 static ORGANISATION: [Key; 4] = round_keys("1", "1d", "30m");

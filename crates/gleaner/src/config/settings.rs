@@ -13,9 +13,12 @@ pub(crate) struct Settings {
     /// By the name of the section: `distribution`, `repo_metadata`…
     pub(crate) rounds: BTreeMap<&'static str, Round>,
     pub(crate) distribution: Distribution,
+    pub(crate) goindex: GoIndex,
     /// By the name of the upstream: `deps.dev`, `github.com`…
     pub(crate) upstreams: BTreeMap<String, Upstream>,
     pub(crate) pools: BTreeMap<String, Pool>,
+    /// Where git keeps what it fetches; below the data directory where there is one.
+    pub(crate) fetched: PathBuf,
 }
 
 /// `[server]`
@@ -64,6 +67,12 @@ pub(crate) struct Distribution {
     pub(crate) immediate_partial_retry: bool,
     pub(crate) polite_address: Option<String>,
     pub(crate) user_agent: Option<String>,
+}
+
+/// `[goindex]`, beside what every round has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GoIndex {
+    pub(crate) hook_secret_files: Vec<PathBuf>,
 }
 
 /// `[upstream.NAME]`
@@ -133,8 +142,12 @@ impl Settings {
                 polite_address: distribution.text("polite_address"),
                 user_agent: distribution.text("user_agent"),
             },
+            goindex: GoIndex {
+                hook_secret_files: Reader(config, "goindex", None).paths("hook_secret_files"),
+            },
             upstreams: upstreams.collect(),
             pools: pools.collect(),
+            fetched: std::env::temp_dir().join("gleaner-git"),
             rounds,
         }
     }
@@ -162,13 +175,9 @@ fn round(read: &Reader<'_>) -> Round {
 }
 
 fn upstream(read: &Reader<'_>) -> Upstream {
-    let files = match read.value("token_files") {
-        Some(Value::Paths(paths)) => paths.iter().map(PathBuf::from).collect(),
-        _ => Vec::new(),
-    };
     Upstream {
         base_url: read.text("base_url"),
-        token_files: files,
+        token_files: read.paths("token_files"),
     }
 }
 
@@ -226,6 +235,13 @@ impl Reader<'_> {
         match self.value(key) {
             Some(Value::Listen(address)) => *address,
             _ => SocketAddr::from(([127, 0, 0, 1], 8787)),
+        }
+    }
+
+    fn paths(&self, key: &str) -> Vec<PathBuf> {
+        match self.value(key) {
+            Some(Value::Paths(paths)) => paths.iter().map(PathBuf::from).collect(),
+            _ => Vec::new(),
         }
     }
 

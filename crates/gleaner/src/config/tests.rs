@@ -94,6 +94,7 @@ fn the_example_is_complete_and_says_what_holds() {
     full.upstreams.clear();
     full.distribution.polite_address = None;
     full.distribution.user_agent = None;
+    full.goindex.hook_secret_files.clear();
     for round in full.rounds.values_mut() {
         (round.cadence, round.max_run) = (None, None);
     }

@@ -153,6 +153,14 @@ codes! {
     FILE = "E-INPUT-FILE", Usage,
         "a file that was named cannot be read",
         "Check the path and its permissions. Files above a command's size limit are refused.";
+    DAMAGED = "E-INPUT-DAMAGED", Data,
+        "a file that was named does not hold what it should",
+        "The file is there and can be opened, but it is cut off, damaged, of another kind than its \
+         name says, or larger inside than is unpacked from a stranger. Fetch it again.";
+    LINE = "E-INPUT-LINE", Data,
+        "a line of the input cannot be read",
+        "Commands that read lines from standard input tell the number of each bad line and answer \
+         all others; the exit code says that something was left out.";
     REPOSITORY = "E-INPUT-REPOSITORY", Usage,
         "that is no repository address",
         "A repository is named by its address (`https://github.com/owner/name`), by \

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsStr,
+    io::{Seek as _, Write as _},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
@@ -67,6 +68,15 @@ impl Sandbox {
     /// Runs a command and hides what differs from run to run.
     pub(crate) fn transcript(&self, command: &mut Command) -> Transcript {
         let output = command.stdin(Stdio::null()).output().unwrap();
+        self.hide(&output)
+    }
+
+    /// Runs a command that reads this from its standard input.
+    pub(crate) fn transcript_of(&self, command: &mut Command, input: &[u8]) -> Transcript {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(input).unwrap();
+        file.rewind().unwrap();
+        let output = command.stdin(file).output().unwrap();
         self.hide(&output)
     }
 

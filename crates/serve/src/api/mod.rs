@@ -3,6 +3,7 @@
 
 mod csv;
 mod distribution;
+mod go;
 mod operations;
 mod repos;
 mod units;
@@ -31,6 +32,9 @@ pub(crate) fn router() -> Router<Web> {
         .route("/repos/{id}", get(repos::show))
         .route("/repos/{id}/distribution", get(distribution::show))
         .route("/repos/{id}/distribution.csv", get(distribution::show_csv))
+        .route("/go/status", get(go::status))
+        .route("/go/modules", get(go::list))
+        .route("/go/modules/{*path}", get(go::show))
         .route("/distribution/stats", get(distribution::stats))
         .route("/distribution/gaps", get(distribution::gaps))
         .route("/distribution/gaps.csv", get(distribution::gaps_csv))

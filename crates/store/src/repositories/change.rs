@@ -269,6 +269,21 @@ async fn merge(tx: &mut Tx, kept: i64, dropped: i64) -> Result<(), DbError> {
         dropped
     ))
     .await?;
+    // Its tags are read again under the entry that stays; the versions keep their places.
+    tx.execute(sql!(
+        "INSERT INTO go_repository (repository, added_at)
+         SELECT $1, added_at FROM go_repository WHERE repository = $2
+         ON CONFLICT (repository) DO UPDATE SET ref_digest = NULL",
+        kept,
+        dropped
+    ))
+    .await?;
+    tx.execute(sql!(
+        "UPDATE go_version SET repository = $1 WHERE repository = $2",
+        kept,
+        dropped
+    ))
+    .await?;
     tx.execute(sql!(
         "UPDATE repository_event SET repository = $1 WHERE repository = $2",
         kept,

@@ -137,7 +137,10 @@ async fn add_with_work(
 }
 
 /// One address per line; `#` begins a comment. All wrong lines are told at once.
-fn read_addresses(session: &Session, path: &Path) -> Result<Vec<RepositoryUrl>> {
+pub(in crate::commands) fn read_addresses(
+    session: &Session,
+    path: &Path,
+) -> Result<Vec<RepositoryUrl>> {
     let reader: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(BufReader::new(std::io::stdin()))
     } else {

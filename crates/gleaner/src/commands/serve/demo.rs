@@ -56,6 +56,7 @@ impl Demo {
         let world = world(&clock).await?;
         let mut settings = session.settings()?.clone();
         settings.upstreams = doubles(&world, directory.path())?;
+        settings.fetched = directory.path().join("git");
         let url = format!("sqlite:{}", directory.path().join("demo.db").display());
         let db = Db::connect(&url, &settings.database.connection()).await;
         let db = db.map_err(|error| at_database(&url, error))?;

@@ -15,7 +15,10 @@ use crate::{
 };
 
 /// An address that is ours; nobody is answered yet.
-pub(super) struct Listening(TcpListener);
+pub(super) struct Listening {
+    listener: TcpListener,
+    hook_secrets: Vec<String>,
+}
 
 /// A web that answers.
 pub(super) struct Answering(JoinHandle<std::io::Result<()>>);
@@ -27,6 +30,7 @@ impl Listening {
                 .caused_by(&error)
                 .hint("choose another address with `--listen`, or port 0 for any that is free")
         };
+        let hook_secrets = hook_secrets(session)?;
         let listener = TcpListener::bind(address).await.map_err(refuse)?;
         let bound = listener.local_addr().map_err(refuse)?;
         if !bound.ip().is_loopback() {
@@ -36,7 +40,10 @@ impl Listening {
         session
             .printer
             .note(&format!("listening on http://{bound}/"));
-        Ok(Self(listener))
+        Ok(Self {
+            listener,
+            hook_secrets,
+        })
     }
 
     /// Answers until `shutdown`.
@@ -47,12 +54,13 @@ impl Listening {
         shutdown: CancellationToken,
     ) -> Answering {
         let readiness = readiness(engine.db().clone());
-        let mut web = Web::new(engine, Recorder::install(), readiness);
+        let web = Web::new(engine, Recorder::install(), readiness);
+        let mut web = web.hook_secrets(self.hook_secrets);
         if let Some(banner) = banner {
             web = web.banner(banner);
         }
         let shutdown = shutdown.cancelled_owned();
-        Answering(tokio::spawn(serve::serve(self.0, web, shutdown)))
+        Answering(tokio::spawn(serve::serve(self.listener, web, shutdown)))
     }
 }
 
@@ -70,6 +78,21 @@ impl Answering {
         };
         Err(Failure::new(&codes::PORT, "the web has ended by itself").caused_by(&failed))
     }
+}
+
+/// What proves that a hook comes from a forge.
+fn hook_secrets(session: &Session) -> Result<Vec<String>> {
+    let files = &session.settings()?.goindex.hook_secret_files;
+    let read = |path: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let message = format!("cannot read the secret file `{}`", path.display());
+            Failure::new(&codes::CONFIG_VALUE, message)
+                .caused_by(&error)
+                .hint("it stands under `[goindex]`")
+        })?;
+        Ok(text.trim().to_owned())
+    };
+    files.iter().map(read).collect()
 }
 
 /// What `/readyz` asks: does the database answer, and is its schema ours?
