@@ -15,8 +15,10 @@ use clap::{Parser, Subcommand};
 )]
 mod cluster;
 mod database;
+mod distribution;
 mod engine;
 mod figure;
+mod manifests;
 
 #[derive(Debug, Parser)]
 #[command(name = "bench", about = "Measures the rooms and prints JSON lines")]
@@ -33,6 +35,10 @@ enum Bench {
     EngineScale(engine::scale::Options),
     /// Many children of one parent against as many units without one.
     EngineFanin(engine::fanin::Options),
+    /// The distribution round over a simulated world: calls, rates, memory.
+    Distribution(distribution::Options),
+    /// Every manifest parser over a corpus, on one thread.
+    Manifests(manifests::Options),
 }
 
 #[tokio::main]
@@ -47,5 +53,7 @@ async fn main() -> anyhow::Result<()> {
         Bench::Engine(options) => engine::drain::run(&options).await,
         Bench::EngineScale(options) => engine::scale::run(&options).await,
         Bench::EngineFanin(options) => engine::fanin::run(&options).await,
+        Bench::Distribution(options) => distribution::run(&options).await,
+        Bench::Manifests(options) => manifests::run(&options),
     }
 }

@@ -29,7 +29,8 @@ impl Settings {
             upstreams: BTreeMap::new(),
             cache: Bounds {
                 bytes: 512 << 20,
-                unused_for: Duration::from_hours(60 * 24),
+                // Longer than any cadence: what is as it was then costs nothing, half a year later.
+                unused_for: Duration::from_hours(200 * 24),
             },
             cache_answer: 8 << 20,
         }
@@ -94,6 +95,9 @@ impl UpstreamSettings {
         match name {
             "github.com" => Self {
                 probe: "/rate_limit".into(),
+                // It shuts out for a minute who asks more than 900 times in one. An hour's budget
+                // is spent in six minutes all the same.
+                gap: Duration::from_millis(70),
                 ..Self::at("https://api.github.com")
             },
             "deps.dev" => Self::at("https://api.deps.dev"),

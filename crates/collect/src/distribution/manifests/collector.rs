@@ -11,7 +11,7 @@ use engine::{Ending, Enqueue, Outcome, Run, RunError};
 use facts::{manifest::ManifestFact, repository::RepositoryUrl};
 use serde::{Deserialize, Serialize};
 use store::{
-    observed, repositories,
+    metadata, observed, repositories,
     repositories::Repository,
     sources::{self, Extent},
 };
@@ -21,6 +21,7 @@ use super::{
     kept_blobs::KeptBlobs,
     read_manifests,
     remote::{self, Cellar},
+    unmoved,
     visit::Visit,
 };
 use crate::{
@@ -174,14 +175,29 @@ impl Manifests {
             return found(question, snapshot, Branch::Elsewhere, visit, report, cx).await;
         }
 
-        let at = match at_forge::open(cx, &self.http, repository, question, &cursor).await? {
+        let mut at = match at_forge::open(cx, &self.http, repository, question, &cursor).await? {
             Opening::Ready(at) => at,
             Opening::Over(ending) => return Ok(ending),
         };
-        let fork = store::metadata::of(cx.db(), question.repository)
-            .await?
-            .and_then(|metadata| metadata.fork);
-        let looked = match remote::read(at.client.as_ref(), &at.which, &cellar).await {
+        let known = metadata::of(cx.db(), question.repository).await?;
+        let fork = known.as_ref().and_then(|known| known.fork);
+        if at_forge::is_empty(known.as_ref(), question.now) {
+            let report = Report {
+                fork,
+                ..Report::default()
+            };
+            return Ok(nothing_declared(question, report, cx));
+        }
+        if known.is_some_and(|known| known.empty == Some(true)) {
+            let known = observed::manifests(cx.db(), question.repository, false, 1).await?;
+            at.which.was_empty = known.is_empty();
+        }
+        let looked = match unmoved::look(&at, last, question, cx).await? {
+            Ok(Some(snapshot)) => Ok(Looked::Here(snapshot)),
+            Ok(None) => remote::read(at.client.as_ref(), &at.which, &cellar).await,
+            Err(why) => Err(why),
+        };
+        let looked = match looked {
             Ok(looked) => looked,
             Err(why) => {
                 return at_forge::could_not_ask(cx, question, &cursor, why, &at.session).await;

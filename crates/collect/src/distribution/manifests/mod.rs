@@ -4,6 +4,7 @@ mod collector;
 mod kept_blobs;
 mod read;
 mod remote;
+mod unmoved;
 mod visit;
 
 pub(in crate::distribution) use collector::{BEING_READ, SOURCE};
