@@ -111,7 +111,8 @@ impl Place {
 
     /// A fresh database with the engine's schema. Names must differ within a run.
     pub(crate) async fn fresh(&self, name: &str) -> anyhow::Result<Fresh> {
-        self.fresh_with(name, &[engine::PART], Clock::system()).await
+        self.fresh_with(name, &[engine::PART], Clock::system())
+            .await
     }
 
     /// A fresh database with these parts of the schema, under this clock.

@@ -18,6 +18,9 @@ pub(crate) struct Figure {
     /// What of several this figure is about: a format, a forge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
+    /// Which of several passes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pass: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,6 +37,7 @@ impl Figure {
             database: database.into(),
             peer: None,
             of: None,
+            pass: None,
             batch: None,
             workers: None,
         }

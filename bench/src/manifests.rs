@@ -97,7 +97,9 @@ fn by_format(files: &[&File], least: Duration, figure: &Figure) -> anyhow::Resul
         }
     }
     if let Some((word, rate)) = slowest {
-        figure.of(word).print("slowest_format", rate, "files/s/core")?;
+        figure
+            .of(word)
+            .print("slowest_format", rate, "files/s/core")?;
     }
     Ok(())
 }
@@ -120,7 +122,10 @@ fn read(files: &[&File]) -> Reading {
     let mut reading = Reading::default();
     for file in files {
         // What is broken counts too: it must be found out as quickly.
-        let _ = black_box(file.format.parse(black_box(&file.path), black_box(&file.bytes)));
+        let _ = black_box(
+            file.format
+                .parse(black_box(&file.path), black_box(&file.bytes)),
+        );
         reading.files += 1;
         reading.bytes += file.bytes.len();
     }

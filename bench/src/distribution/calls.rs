@@ -52,7 +52,12 @@ impl Calls {
         let mut owners: HashMap<(&str, String), usize> = HashMap::new();
         let mut numbers: HashMap<(&str, String), String> = HashMap::new();
         for one in world.watched.iter().filter(|one| of(one.host)) {
-            let top = one.owner.split('/').next().unwrap_or_default().to_lowercase();
+            let top = one
+                .owner
+                .split('/')
+                .next()
+                .unwrap_or_default()
+                .to_lowercase();
             owners.insert((one.host, top.clone()), 0);
             numbers.insert((one.host, one.number.to_string()), top);
         }

@@ -104,9 +104,12 @@ async fn pass(world: &World, spans: &[Duration]) -> anyhow::Result<Pass> {
     Ok(Pass { calls, took })
 }
 
-fn report(figure: &Figure, name: &str, pass: &Pass, world: &World) -> anyhow::Result<()> {
+fn report(figure: &Figure, name: &'static str, pass: &Pass, world: &World) -> anyhow::Result<()> {
     let Pass { calls, took } = pass;
-    let figure = |of: &str| figure.of(format!("{name}, {of}"));
+    let figure = |of: &str| Figure {
+        pass: Some(name),
+        ..figure.of(of)
+    };
     for forge in FORGES.into_iter().chain(["all"]) {
         let of = |one: &str| forge == "all" || one == forge;
         let repositories = world.watched.iter().filter(|one| of(one.host)).count();

@@ -70,7 +70,9 @@ impl World {
             server.plan().add(Rule::slow(upstream, delay))?;
         }
         let parts = [engine::PART, store::PART];
-        let fresh = place.fresh_with("distribution", &parts, clock.clone()).await?;
+        let fresh = place
+            .fresh_with("distribution", &parts, clock.clone())
+            .await?;
         let outside = outside(&server, &fresh, clock, speed)?;
         let ticking = tokio::spawn(tick(hand.clone(), speed));
         let mut world = Self {
@@ -170,12 +172,7 @@ fn is_large(owner: &str) -> bool {
 }
 
 /// The client, with the world's addresses in place of the real ones and one token for each.
-fn outside(
-    server: &Server,
-    fresh: &Fresh,
-    clock: Clock,
-    speed: u32,
-) -> anyhow::Result<Outside> {
+fn outside(server: &Server, fresh: &Fresh, clock: Clock, speed: u32) -> anyhow::Result<Outside> {
     let mut settings = Settings::new("https://gleaner.example/contact");
     for name in server.upstreams() {
         let usual = UpstreamSettings::named(name);

@@ -80,7 +80,12 @@ fn turn_publication(
             ecosystem,
             package,
         },
-        (3, Turn::Back) if one.link.as_ref().is_some_and(|link| link.starts_with(ELSEWHERE)) => {
+        (3, Turn::Back)
+            if one
+                .link
+                .as_ref()
+                .is_some_and(|link| link.starts_with(ELSEWHERE)) =>
+        {
             Registration::Link {
                 ecosystem,
                 package,
@@ -118,7 +123,8 @@ fn turn_repository(
     let later = turn == Turn::Later;
     match lot {
         0 | 1 => {
-            let (ecosystem, package) = ("npm".into(), format!("{}{NEWCOMER}", repository.first_name));
+            let (ecosystem, package) =
+                ("npm".into(), format!("{}{NEWCOMER}", repository.first_name));
             let link = Some(format!("https://{host}/{}", repository.path()));
             let change = match (later, registries.get("npm", &package)) {
                 (true, None) => Registration::Publish {
@@ -152,7 +158,8 @@ fn files_later(repository: &Repository, moves: bool) -> Vec<File> {
     let text = first.package.rsplit(':').next().unwrap_or_default();
     let at = all.iter().position(|file| {
         let above = file.path.rsplit_once('/').map_or("", |(above, _)| above);
-        above == first.directory && String::from_utf8_lossy(&file.contents).contains(text)
+        above == first.directory
+            && String::from_utf8_lossy(&file.contents).contains(text)
             && !file.path.ends_with(".md")
     });
     let Some(at) = at else { return all };

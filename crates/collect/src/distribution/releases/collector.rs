@@ -199,7 +199,9 @@ async fn known(cx: &Run, repository: i64, name: &str) -> Result<(Known, bool), R
         .iter()
         .find(|fact| fact.attributes.to_map().contains_key(NAME_FROM));
     let known = Known {
-        repository: unnamed.map_or(name, |fact| fact.package.as_str()).to_owned(),
+        repository: unnamed
+            .map_or(name, |fact| fact.package.as_str())
+            .to_owned(),
         npm: names("npm"),
         helm: names("helm"),
     };

@@ -94,7 +94,8 @@ impl GitLab {
         match self.session.ask_json::<Vec<Commit>>(&ask).await {
             Reply::Found(found) => {
                 let id = found.value.into_iter().next().map(|commit| commit.id);
-                let is_id = |id: &String| id.len() >= 40 && id.bytes().all(|c| c.is_ascii_hexdigit());
+                let is_id =
+                    |id: &String| id.len() >= 40 && id.bytes().all(|c| c.is_ascii_hexdigit());
                 Ok(id.filter(is_id))
             }
             Reply::Absent => Ok(None),
