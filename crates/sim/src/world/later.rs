@@ -160,7 +160,7 @@ fn files_later(repository: &Repository, moves: bool) -> Vec<File> {
         let above = file.path.rsplit_once('/').map_or("", |(above, _)| above);
         above == first.directory
             && String::from_utf8_lossy(&file.contents).contains(text)
-            && !file.path.ends_with(".md")
+            && file.path != "README.md"
     });
     let Some(at) = at else { return all };
     let mut manifest = all.remove(at);
