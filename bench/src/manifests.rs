@@ -7,6 +7,7 @@ use std::{
     collections::BTreeMap,
     hint::black_box,
     path::{Path, PathBuf},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
@@ -135,15 +136,13 @@ fn read(files: &[&File]) -> Reading {
 
 /// Seconds that this thread has had a core; where the system does not tell, seconds.
 fn on_core() -> f64 {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanos = told.and_then(|told| told.split_whitespace().next()?.parse::<f64>().ok());
-    match nanos {
-        Some(nanos) => nanos / 1e9,
-        None => {
-            static BEGUN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-            BEGUN.get_or_init(Instant::now).elapsed().as_secs_f64()
-        }
+    if let Some(nanos) = nanos {
+        return nanos / 1e9;
     }
+    BEGUN.get_or_init(Instant::now).elapsed().as_secs_f64()
 }
 
 /// The corpus beside the checkout, or beside the one that this is a worktree of.

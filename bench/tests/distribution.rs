@@ -1,7 +1,6 @@
 //! The benches of manifests and of the distribution round through the binary, at a small size. What
 //! does not depend on the machine is held: how many calls there are, and that nothing is made up.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![expect(clippy::print_stdout, reason = "the test reports figures")]
 
 use std::process::Command;
 
