@@ -504,6 +504,7 @@ CREATE TABLE repository_metadata (
     pushed_at TIMESTAMP WITH TIME ZONE,
     source TEXT COLLATE "C" NOT NULL,
     observed_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    of_person BOOLEAN,
     PRIMARY KEY (repository),
     FOREIGN KEY (repository) REFERENCES repository(id) ON DELETE CASCADE
 );
@@ -728,7 +729,46 @@ UNION ALL
     'removed'::text AS event,
     e.gone_at AS observed_at
    FROM evidence e
-  WHERE (e.gone_at IS NOT NULL)
+  WHERE ((e.gone_at IS NOT NULL) AND (replace(replace(e.attributes, '"status":"removed"'::text, ''::text), '"status":"unpublished"'::text, ''::text) = e.attributes))
+UNION ALL
+ SELECT s.distribution_id,
+    s.repo_id,
+    s.source,
+    s.ecosystem,
+    s.package_name,
+        CASE
+            WHEN s.here_next THEN 'reappeared'::text
+            ELSE 'removed'::text
+        END AS event,
+    s.next_from AS observed_at
+   FROM ( SELECT f.distribution_id,
+            f.repo_id,
+            f.source,
+            f.ecosystem,
+            f.package_name,
+            f.next_from,
+            ((f.gone_at IS NULL) AND (replace(replace(f.attributes, '"status":"removed"'::text, ''::text), '"status":"unpublished"'::text, ''::text) = f.attributes)) AS here,
+            (replace(replace(f.next_attributes, '"status":"removed"'::text, ''::text), '"status":"unpublished"'::text, ''::text) = f.next_attributes) AS here_next
+           FROM ( SELECT e.id AS distribution_id,
+                    e.repository AS repo_id,
+                    e.source,
+                    e.ecosystem,
+                    e.package AS package_name,
+                    h.gone_at,
+                    h.attributes,
+                    COALESCE(( SELECT n.seen_from
+                           FROM evidence_history n
+                          WHERE ((n.evidence = h.evidence) AND (n.id > h.id))
+                          ORDER BY n.id
+                         LIMIT 1), e.changed_at) AS next_from,
+                    COALESCE(( SELECT n.attributes
+                           FROM evidence_history n
+                          WHERE ((n.evidence = h.evidence) AND (n.id > h.id))
+                          ORDER BY n.id
+                         LIMIT 1), e.attributes) AS next_attributes
+                   FROM (evidence_history h
+                     JOIN evidence e ON ((e.id = h.evidence)))) f) s
+  WHERE (s.here <> s.here_next)
 UNION ALL
  SELECT e.id AS distribution_id,
     e.repository AS repo_id,
@@ -739,22 +779,7 @@ UNION ALL
     h.gone_at AS observed_at
    FROM (evidence_history h
      JOIN evidence e ON ((e.id = h.evidence)))
-  WHERE (h.gone_at IS NOT NULL)
-UNION ALL
- SELECT e.id AS distribution_id,
-    e.repository AS repo_id,
-    e.source,
-    e.ecosystem,
-    e.package AS package_name,
-    'reappeared'::text AS event,
-    COALESCE(( SELECT n.seen_from
-           FROM evidence_history n
-          WHERE ((n.evidence = h.evidence) AND (n.id > h.id))
-          ORDER BY n.id
-         LIMIT 1), e.changed_at) AS observed_at
-   FROM (evidence_history h
-     JOIN evidence e ON ((e.id = h.evidence)))
-  WHERE (h.gone_at IS NOT NULL);
+  WHERE ((h.gone_at IS NOT NULL) AND (replace(replace(h.attributes, '"status":"removed"'::text, ''::text), '"status":"unpublished"'::text, ''::text) = h.attributes));
 
 CREATE VIEW repo_distribution_gap AS
  SELECT g.id AS gap_id,

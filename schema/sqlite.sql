@@ -459,16 +459,36 @@ SELECT e.id AS distribution_id, e.repository AS repo_id, e.source, e.ecosystem,
 FROM evidence e
 UNION ALL
 SELECT e.id, e.repository, e.source, e.ecosystem, e.package, 'removed', e.gone_at
-FROM evidence e WHERE e.gone_at IS NOT NULL
+FROM evidence e
+WHERE e.gone_at IS NOT NULL
+  AND REPLACE(REPLACE(e.attributes, '"status":"removed"', ''), '"status":"unpublished"', '') = e.attributes
+UNION ALL
+SELECT s.distribution_id, s.repo_id, s.source, s.ecosystem, s.package_name,
+    CASE WHEN s.here_next THEN 'reappeared' ELSE 'removed' END, s.next_from
+FROM (
+    -- each former state, and the one that followed it
+    SELECT f.distribution_id, f.repo_id, f.source, f.ecosystem, f.package_name, f.next_from,
+        f.gone_at IS NULL
+          AND REPLACE(REPLACE(f.attributes, '"status":"removed"', ''), '"status":"unpublished"', '') = f.attributes AS here,
+        REPLACE(REPLACE(f.next_attributes, '"status":"removed"', ''), '"status":"unpublished"', '') = f.next_attributes AS here_next
+    FROM (
+        SELECT e.id AS distribution_id, e.repository AS repo_id, e.source, e.ecosystem,
+            e.package AS package_name, h.gone_at, h.attributes,
+            COALESCE((SELECT n.seen_from FROM evidence_history n
+                      WHERE n.evidence = h.evidence AND n.id > h.id ORDER BY n.id LIMIT 1),
+                e.changed_at) AS next_from,
+            COALESCE((SELECT n.attributes FROM evidence_history n
+                      WHERE n.evidence = h.evidence AND n.id > h.id ORDER BY n.id LIMIT 1),
+                e.attributes) AS next_attributes
+        FROM evidence_history h JOIN evidence e ON e.id = h.evidence
+    ) AS f
+) AS s
+WHERE s.here <> s.here_next
 UNION ALL
 SELECT e.id, e.repository, e.source, e.ecosystem, e.package, 'removed', h.gone_at
-FROM evidence_history h JOIN evidence e ON e.id = h.evidence WHERE h.gone_at IS NOT NULL
-UNION ALL
--- the state that followed one that was gone began when it came back
-SELECT e.id, e.repository, e.source, e.ecosystem, e.package, 'reappeared',
-    COALESCE((SELECT n.seen_from FROM evidence_history n
-              WHERE n.evidence = h.evidence AND n.id > h.id ORDER BY n.id LIMIT 1), e.changed_at)
-FROM evidence_history h JOIN evidence e ON e.id = h.evidence WHERE h.gone_at IS NOT NULL;
+FROM evidence_history h JOIN evidence e ON e.id = h.evidence
+WHERE h.gone_at IS NOT NULL
+  AND REPLACE(REPLACE(h.attributes, '"status":"removed"', ''), '"status":"unpublished"', '') = h.attributes;
 
 CREATE VIEW repo_distribution_gap AS
 SELECT g.id AS gap_id, g.repository AS repo_id,
@@ -697,7 +717,7 @@ CREATE TABLE repository_metadata (
     -- who said so last, and when
     source TEXT NOT NULL,
     observed_at TEXT NOT NULL
-) STRICT;
+, of_person INTEGER) STRICT;
 
 CREATE TABLE repository_name (
     key TEXT PRIMARY KEY NOT NULL,

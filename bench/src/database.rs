@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use db::{Clock, Db, Dialect, Settings};
+use db::{Clock, Db, Dialect, Part, Settings};
 use engine::Engine;
 use sqlx::{Connection as _, Executor as _, PgConnection};
 
@@ -60,17 +60,29 @@ impl Place {
         if let Some(url) = given {
             return Ok(vec![Self::given(url)]);
         }
-        let directory = tempfile::tempdir()?;
-        let sqlite = Self {
-            address: Address::Sqlite(directory.path().join("bench.db")),
-            _keep: Some(Keep::Directory { _path: directory }),
-        };
+        let sqlite = Self::temporary_file()?;
         let cluster = Cluster::start_with(&SERVER)?;
         let postgres = Self {
             address: Address::Postgres(cluster.url().to_owned()),
             _keep: Some(Keep::Cluster { _cluster: cluster }),
         };
         Ok(vec![sqlite, postgres])
+    }
+
+    /// The given place, or a temporary file.
+    pub(crate) fn one(given: Option<&str>) -> anyhow::Result<Self> {
+        if let Some(url) = given {
+            return Ok(Self::given(url));
+        }
+        Self::temporary_file()
+    }
+
+    fn temporary_file() -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir()?;
+        Ok(Self {
+            address: Address::Sqlite(directory.path().join("bench.db")),
+            _keep: Some(Keep::Directory { _path: directory }),
+        })
     }
 
     fn given(url: &str) -> Self {
@@ -99,6 +111,17 @@ impl Place {
 
     /// A fresh database with the engine's schema. Names must differ within a run.
     pub(crate) async fn fresh(&self, name: &str) -> anyhow::Result<Fresh> {
+        self.fresh_with(name, &[engine::PART], Clock::system())
+            .await
+    }
+
+    /// A fresh database with these parts of the schema, under this clock.
+    pub(crate) async fn fresh_with(
+        &self,
+        name: &str,
+        parts: &[Part],
+        clock: Clock,
+    ) -> anyhow::Result<Fresh> {
         let mut file = None;
         let mut admin = None;
         let url = match &self.address {
@@ -122,8 +145,7 @@ impl Place {
         let db = Db::connect(&url, &settings)
             .await
             .with_context(|| Db::redact(&url))?;
-        let clock = Clock::system();
-        db::migrate(&db, &[engine::PART], &clock).await?;
+        db::migrate(&db, parts, &clock).await?;
         Ok(Fresh {
             engine: Engine::new(db, clock),
             url,

@@ -12,8 +12,15 @@ pub(crate) struct Figure {
     pub metric: &'static str,
     pub value: f64,
     pub unit: &'static str,
-    pub database: &'static str,
+    /// None where no database takes part.
+    pub database: Option<&'static str>,
     pub peer: Option<&'static str>,
+    /// What of several this figure is about: a format, a forge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// Which of several passes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pass: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -21,14 +28,16 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    pub(crate) fn new(bench: &'static str, database: &'static str) -> Self {
+    pub(crate) fn new(bench: &'static str, database: impl Into<Option<&'static str>>) -> Self {
         Self {
             bench,
             metric: "",
             value: 0.0,
             unit: "",
-            database,
+            database: database.into(),
             peer: None,
+            of: None,
+            pass: None,
             batch: None,
             workers: None,
         }
@@ -50,6 +59,14 @@ impl Figure {
         let mut out = io::stdout().lock();
         serde_json::to_writer(&mut out, &figure)?;
         writeln!(out)
+    }
+
+    /// The same about one of several.
+    pub(crate) fn of(&self, what: impl Into<String>) -> Self {
+        Self {
+            of: Some(what.into()),
+            ..self.clone()
+        }
     }
 
     pub(crate) fn peer(&self, peer: &'static str) -> Self {
@@ -94,6 +111,23 @@ pub(crate) fn cpu_seconds() -> Option<f64> {
     let user: f64 = fields.next()?.parse().ok()?;
     let system: f64 = fields.next()?.parse().ok()?;
     Some((user + system) / TICKS_PER_SECOND)
+}
+
+/// Resident memory of this process in bytes: now, and the most since [`forget_peak`]. None where
+/// the system does not tell.
+pub(crate) fn memory() -> Option<(f64, f64)> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kilobytes = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name))?;
+        let number = line.split_whitespace().nth(1)?;
+        number.parse::<f64>().ok()
+    };
+    Some((kilobytes("VmRSS:")? * 1024.0, kilobytes("VmHWM:")? * 1024.0))
+}
+
+/// Lets the most memory count from here on, where the system can do that.
+pub(crate) fn forget_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
 /// Tells a person what is going on, on stderr.

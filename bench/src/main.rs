@@ -15,9 +15,11 @@ use clap::{Parser, Subcommand};
 )]
 mod cluster;
 mod database;
+mod distribution;
 mod engine;
 mod figure;
 mod goindex;
+mod manifests;
 
 #[derive(Debug, Parser)]
 #[command(name = "bench", about = "Measures the rooms and prints JSON lines")]
@@ -36,6 +38,10 @@ enum Bench {
     EngineFanin(engine::fanin::Options),
     /// Pages of a small and of a large feed of Go module versions, and publishing.
     Goindex(goindex::Options),
+    /// The distribution round over a simulated world: calls, rates, memory.
+    Distribution(distribution::Options),
+    /// Every manifest parser over a corpus, on one thread.
+    Manifests(manifests::Options),
 }
 
 #[tokio::main]
@@ -51,5 +57,7 @@ async fn main() -> anyhow::Result<()> {
         Bench::EngineScale(options) => engine::scale::run(&options).await,
         Bench::EngineFanin(options) => engine::fanin::run(&options).await,
         Bench::Goindex(options) => goindex::run(&options).await,
+        Bench::Distribution(options) => distribution::run(&options).await,
+        Bench::Manifests(options) => manifests::run(&options),
     }
 }

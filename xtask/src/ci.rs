@@ -23,7 +23,13 @@ const CLIPPY: &[&str] = &[
 const BINARIES: &[&str] = &["build", "--profile", "ci", "--workspace", "--bins"];
 
 /// The benches at full size, as arguments of `bench`. To add one, add a line.
-const BENCHES: &[&[&str]] = &[&["engine"], &["engine-scale"], &["engine-fanin"]];
+const BENCHES: &[&[&str]] = &[
+    &["engine"],
+    &["engine-scale"],
+    &["engine-fanin"],
+    &["manifests"],
+    &["distribution"],
+];
 
 pub(crate) fn gate() -> anyhow::Result<ExitCode> {
     let mut steps = Steps::default();

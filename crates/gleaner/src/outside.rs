@@ -121,8 +121,10 @@ fn configured(name: &str, set: &Upstream) -> Result<UpstreamSettings> {
     let mut upstream = UpstreamSettings::named(name);
     if let Some(base) = &set.base_url {
         upstream.base = root(base, &upstream.base).to_owned();
-        // Whoever names an address wants it asked, wherever it lies.
+        // Whoever names an address wants it asked, wherever it lies, and as fast as it answers: the
+        // pace is that of the public service.
         upstream.allow_private = true;
+        upstream.gap = std::time::Duration::ZERO;
     }
     for path in &set.token_files {
         let secret = std::fs::read_to_string(path).map_err(|error| {

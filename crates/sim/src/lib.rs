@@ -46,6 +46,6 @@ pub use {
     world::{
         Change, ChangeError, Declared, EPOCH, Fate, File, Forge, ForgeKind, ORGANISATION, Owner,
         OwnerKind, Packaged, Presence, Publication, Registration, Registries, Release, Repository,
-        Token, Version, World, WorldSize, declared, files, packages, releases,
+        Token, Turn, Version, World, WorldSize, declared, files, packages, releases,
     },
 };

@@ -4,6 +4,10 @@
 ALTER TABLE source_state ADD COLUMN failures {int} NOT NULL DEFAULT 0;
 ALTER TABLE source_state ADD COLUMN last_failed_at {time};
 
+-- Whether it belongs to one person, and not to an organisation or a group: lists are had in other
+-- places then.
+ALTER TABLE repository_metadata ADD COLUMN of_person {bool};
+
 -- The sources that are switched on and can be asked about a repository, as of its last pairing.
 CREATE TABLE expected_source (
     repository {int} NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
@@ -92,23 +96,45 @@ CREATE TABLE gap_history (
 CREATE INDEX gap_history_gap ON gap_history (gap);
 
 -- When packages appeared in a source's view of a repository, were no longer there, and came back.
--- Every row is an observation of a whole answer; an outage makes none.
+-- Every row is an observation of a whole answer; an outage makes none. A source may also go on to
+-- list a package and say that its registry removed it: that is a removal too. Attributes are
+-- canonical text, so their members can be looked for as text.
 CREATE VIEW repo_distribution_event AS
 SELECT e.id AS distribution_id, e.repository AS repo_id, e.source, e.ecosystem,
     e.package AS package_name, 'appeared' AS event, e.first_seen AS observed_at
 FROM evidence e
 UNION ALL
 SELECT e.id, e.repository, e.source, e.ecosystem, e.package, 'removed', e.gone_at
-FROM evidence e WHERE e.gone_at IS NOT NULL
+FROM evidence e
+WHERE e.gone_at IS NOT NULL
+  AND REPLACE(REPLACE(e.attributes, '"status":"removed"', ''), '"status":"unpublished"', '') = e.attributes
+UNION ALL
+SELECT s.distribution_id, s.repo_id, s.source, s.ecosystem, s.package_name,
+    CASE WHEN s.here_next THEN 'reappeared' ELSE 'removed' END, s.next_from
+FROM (
+    -- each former state, and the one that followed it
+    SELECT f.distribution_id, f.repo_id, f.source, f.ecosystem, f.package_name, f.next_from,
+        f.gone_at IS NULL
+          AND REPLACE(REPLACE(f.attributes, '"status":"removed"', ''), '"status":"unpublished"', '') = f.attributes AS here,
+        REPLACE(REPLACE(f.next_attributes, '"status":"removed"', ''), '"status":"unpublished"', '') = f.next_attributes AS here_next
+    FROM (
+        SELECT e.id AS distribution_id, e.repository AS repo_id, e.source, e.ecosystem,
+            e.package AS package_name, h.gone_at, h.attributes,
+            COALESCE((SELECT n.seen_from FROM evidence_history n
+                      WHERE n.evidence = h.evidence AND n.id > h.id ORDER BY n.id LIMIT 1),
+                e.changed_at) AS next_from,
+            COALESCE((SELECT n.attributes FROM evidence_history n
+                      WHERE n.evidence = h.evidence AND n.id > h.id ORDER BY n.id LIMIT 1),
+                e.attributes) AS next_attributes
+        FROM evidence_history h JOIN evidence e ON e.id = h.evidence
+    ) AS f
+) AS s
+WHERE s.here <> s.here_next
 UNION ALL
 SELECT e.id, e.repository, e.source, e.ecosystem, e.package, 'removed', h.gone_at
-FROM evidence_history h JOIN evidence e ON e.id = h.evidence WHERE h.gone_at IS NOT NULL
-UNION ALL
--- the state that followed one that was gone began when it came back
-SELECT e.id, e.repository, e.source, e.ecosystem, e.package, 'reappeared',
-    COALESCE((SELECT n.seen_from FROM evidence_history n
-              WHERE n.evidence = h.evidence AND n.id > h.id ORDER BY n.id LIMIT 1), e.changed_at)
-FROM evidence_history h JOIN evidence e ON e.id = h.evidence WHERE h.gone_at IS NOT NULL;
+FROM evidence_history h JOIN evidence e ON e.id = h.evidence
+WHERE h.gone_at IS NOT NULL
+  AND REPLACE(REPLACE(h.attributes, '"status":"removed"', ''), '"status":"unpublished"', '') = h.attributes;
 
 DROP VIEW repos;
 CREATE VIEW repos AS

@@ -206,6 +206,47 @@ both! {
         assert_eq!(events(&db, &removed, 100).await.unwrap().0.len(), 2);
     }
 
+    async fn a_source_that_says_removed_tells_of_a_removal(db: TestDb) {
+        let id = repository(&db, "https://github.com/o/r").await;
+        let told = async |second: i64, status: Option<&str>| {
+            let attributes = match status {
+                Some(status) => serde_json::json!({ "registry": "npm", "status": status }),
+                None => serde_json::json!({ "registry": "npm" }),
+            };
+            let serde_json::Value::Object(attributes) = attributes else { unreachable!() };
+            let fact = Evidence {
+                ecosystem: "npm".into(),
+                package: "foo".into(),
+                attributes: attributes.into(),
+                ..Evidence::default()
+            };
+            let mut tx = db.begin().await.unwrap();
+            record_evidence(&mut tx, &asked(id, "ecosystems", second), &[fact], Extent::Whole).await.unwrap();
+            tx.commit().await.unwrap();
+        };
+        told(1, None).await;
+        told(2, Some("deprecated")).await;
+        told(3, Some("removed")).await;
+        // Its name for it is another now, and then it is no longer listed at all: removed it was before.
+        told(4, Some("unpublished")).await;
+        say(&db, asked(id, "ecosystems", 5), &[]).await;
+        told(6, Some("removed")).await;
+        told(7, Some("deprecated")).await;
+        say(&db, asked(id, "ecosystems", 8), &[]).await;
+        told(9, None).await;
+        told(10, Some("removed")).await;
+        let (all, _) = events(&db, &EventFilter::default(), 100).await.unwrap();
+        let all: Vec<_> = all.iter().rev().map(|event| (event.observed_at, event.event.as_str())).collect();
+        assert_eq!(all, [
+            (at(1), "appeared"),
+            (at(3), "removed"),
+            (at(7), "reappeared"),
+            (at(8), "removed"),
+            (at(9), "reappeared"),
+            (at(10), "removed"),
+        ]);
+    }
+
     async fn figures_count_repositories_and_not_rows(db: TestDb) {
         for (n, address) in ["https://github.com/o/a", "https://github.com/o/b", "https://github.com/o/c"].into_iter().enumerate() {
             let id = repository(&db, address).await;

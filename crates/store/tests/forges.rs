@@ -32,6 +32,7 @@ fn sight(text: &str, number: &str) -> Sight {
         parent: None,
         empty: Some(false),
         pushed_at: None,
+        of_person: Some(false),
     }
 }
 

@@ -5,11 +5,14 @@
 //! repository, which `repo-metadata` records. It is none about packages: what was known of them
 //! stays, and the source only notes that it was asked.
 
+use std::time::Duration;
+
 use db::Timestamp;
 use engine::{Ending, Outcome, Run, RunError};
 use facts::repository::Forge as Software;
 use serde::Serialize;
 use store::{
+    metadata::Metadata,
     repositories::{self, Repository},
     sources::{self, Asked},
 };
@@ -19,6 +22,10 @@ use crate::{
     forge::{self, Forge, NoAnswer, Which},
     http::{Class, Http, RequestLog, Session},
 };
+
+/// How long it is believed that a repository has no commit: a little longer than the time between
+/// two looks at it.
+const EMPTY_FOR: Duration = Duration::from_hours(8 * 24);
 
 /// Who is asked about what, and when.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +133,7 @@ pub(super) async fn open(
         number: repository.forge_id.clone(),
         owner: repository.owner.clone(),
         name: repository.name.clone(),
+        was_empty: false,
     };
     Ok(Opening::Ready(Box::new(AtForge {
         repository,
@@ -133,6 +141,15 @@ pub(super) async fn open(
         which,
         session,
     })))
+}
+
+/// Whether a repository has no commit, as far as is known without asking. `repo-metadata` looks
+/// once a week, and starts this work when there is one.
+pub(super) fn is_empty(known: Option<&Metadata>, now: Timestamp) -> bool {
+    known.is_some_and(|known| {
+        let recent = now.since(known.observed_at) < EMPTY_FOR;
+        recent && known.presence == "here" && known.empty == Some(true)
+    })
 }
 
 /// Nothing is known that was not known before, except that we asked. The note is written at once;

@@ -45,6 +45,9 @@ impl<T> Looked<T> {
 pub struct Tree {
     /// The id of the whole, where the forge tells.
     pub id: Option<String>,
+    /// The commit it belongs to, where listing took so many pages that
+    /// [`commit`](super::Forge::commit) is the cheaper question next time.
+    pub commit: Option<String>,
     /// What was wanted of it.
     pub files: Vec<Entry>,
     /// Part of it could not be listed, and why.
@@ -131,11 +134,15 @@ pub(super) fn decoded(text: &str, id: &str) -> Asked<Vec<u8>> {
 }
 
 /// Why there is nothing where something of a repository was asked for: the repository itself tells.
+/// One that was empty is not asked again and again; should it be gone, `repo-metadata` finds out.
 pub(super) async fn why_nothing<T>(
     forge: &dyn Forge,
     which: &Which,
     what: &str,
 ) -> Asked<Looked<T>> {
+    if which.was_empty {
+        return Ok(Looked::Empty);
+    }
     match forge.repository(which).await? {
         Seen::Missing => Ok(Looked::Missing),
         Seen::Blocked => Ok(Looked::Blocked),

@@ -82,6 +82,12 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
     ) -> BoxFuture<'a, Asked<Looked<Tree>>>;
 
+    /// The commit that the default branch is at. None where a whole tree costs no more, or where
+    /// it is not told.
+    fn commit<'a>(&'a self, _which: &'a Which) -> BoxFuture<'a, Asked<Option<String>>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
     /// Contents by their ids, in any order. What comes is what the id names, or nothing comes.
     fn blobs<'a>(
         &'a self,
@@ -102,8 +108,13 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         false
     }
 
-    /// What an owner has in the registry of the forge, of all types.
-    fn owner_packages<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Asked<OwnerPackages>>;
+    /// What an owner has in the registry of the forge, of all types. `of_person` saves a question
+    /// where it is known.
+    fn owner_packages<'a>(
+        &'a self,
+        owner: &'a str,
+        of_person: Option<bool>,
+    ) -> BoxFuture<'a, Asked<OwnerPackages>>;
 
     /// What one repository has there; for forges that answer
     /// [`OwnerPackages::ByRepository`].
@@ -125,6 +136,8 @@ pub struct Which {
     pub owner: String,
     /// Its name.
     pub name: String,
+    /// It had no commit when it was last looked at, and nothing is known that could be lost.
+    pub was_empty: bool,
 }
 
 /// Somebody who owns repositories.

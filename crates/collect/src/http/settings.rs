@@ -113,6 +113,9 @@ impl UpstreamSettings {
         match name {
             "github.com" => Self {
                 probe: "/rate_limit".into(),
+                // It shuts out for a minute who asks more than 900 times in one. An hour's budget
+                // is spent in six minutes all the same.
+                gap: Duration::from_millis(70),
                 ..Self::at("https://api.github.com")
             },
             "deps.dev" => Self::at("https://api.deps.dev"),

@@ -61,6 +61,11 @@ pub(crate) async fn apply(tx: &mut Tx, change: &Change) -> Result<(), RunError> 
             let back = (scans.units)(observed.id, &sight.url).into_iter();
             units.extend(back.map(Enqueue::now));
         }
+        // It has its first commit: what lies in it is not known for want of asking.
+        if scanned && observed.has("empty") && sight.empty == Some(false) {
+            let all = (scans.units)(observed.id, &sight.url).into_iter();
+            units.extend(all.map(Enqueue::now));
+        }
         // Somebody else has its name now; its own number tells where it went.
         let displaced = observed.displaced.into_iter();
         units.extend(displaced.map(|other| super::ask(other, sight.url.host()).now()));

@@ -140,6 +140,7 @@ impl Collector for RepoMetadata {
             number: repository.forge_id.clone(),
             owner: repository.owner.clone(),
             name: repository.name.clone(),
+            was_empty: false,
         };
         let seen = match client.repository(&which).await {
             Ok(seen) => seen,

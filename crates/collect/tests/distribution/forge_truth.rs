@@ -8,10 +8,10 @@ use sim::{Change, Repository};
 
 use crate::at_forges::{AtForges, DAY, FORGES, PARTS, of_size};
 
-type Names = BTreeSet<(String, String)>;
+pub(crate) type Names = BTreeSet<(String, String)>;
 
 /// What a package's name is in the evidence of its forge's own registry.
-fn packaged(host: &str, truth: &Repository) -> Names {
+pub(crate) fn packaged(host: &str, truth: &Repository) -> Names {
     let of_forge = |one: &sim::Packaged| match one.kind {
         // Images are in another registry of GitLab's.
         "container" if host.starts_with("gitlab") => None,
@@ -32,7 +32,7 @@ fn packaged(host: &str, truth: &Repository) -> Names {
 }
 
 /// What the files of the last hundred releases are.
-fn released(truth: &Repository) -> Names {
+pub(crate) fn released(truth: &Repository) -> Names {
     let mut names = Names::new();
     if sim::releases(truth).is_empty() {
         return names;

@@ -298,5 +298,9 @@ fn outside(engine: &Engine, settings: &Settings) -> Outside {
     Outside {
         http,
         distribution: distribution::Settings::default(),
+        goindex: collect::goindex::Settings::new(collect::git::remote::Settings::new(
+            std::env::temp_dir(),
+            "nobody",
+        )),
     }
 }

@@ -34,6 +34,14 @@ pub enum Change {
     Publish { repository: String },
     /// A push to the default branch.
     Push { repository: String },
+    /// Its releases are taken back.
+    Retract { repository: String },
+    /// And are there again.
+    Release { repository: String },
+    /// Its packages are taken out of the forge's own registry, images excepted.
+    Unpackage { repository: String },
+    /// And are there again.
+    Package { repository: String },
     /// Another default branch.
     DefaultBranch { repository: String, branch: String },
     /// A new owner.
@@ -109,6 +117,18 @@ impl Forge {
                 found.pushed_at = now;
                 found.empty = false;
             }),
+            Change::Retract { repository } => {
+                self.mark(repository, now, |found| found.retracted = true)
+            }
+            Change::Release { repository } => {
+                self.mark(repository, now, |found| found.retracted = false)
+            }
+            Change::Unpackage { repository } => {
+                self.mark(repository, now, |found| found.unpackaged = true)
+            }
+            Change::Package { repository } => {
+                self.mark(repository, now, |found| found.unpackaged = false)
+            }
             Change::DefaultBranch { repository, branch } => self.mark(repository, now, |found| {
                 branch.clone_into(&mut found.default_branch);
             }),

@@ -51,7 +51,10 @@ pub fn files(repository: &Repository) -> Vec<File> {
     let declared = declared(repository);
     for (index, one) in declared.iter().enumerate() {
         let version = match index {
-            0 => format!("1.{}.0", repository.pushed_at.as_second().rem_euclid(50)),
+            0 => format!(
+                "1.{}.0",
+                repository.pushed_at.as_second().rem_euclid(100_000)
+            ),
             _ => dice.version(),
         };
         files.push(manifest(one, &version));

@@ -119,6 +119,13 @@ impl Forge {
         Ok(())
     }
 
+    /// Takes planted files away again, so that a repository has those that follow from it.
+    pub(super) fn unplant(&mut self, id: u64, now: Timestamp) {
+        if self.planted.remove(&id).is_some() {
+            self.edit(id, |found| (found.pushed_at, found.updated_at) = (now, now));
+        }
+    }
+
     pub(super) fn fresh_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id

@@ -10,6 +10,7 @@ mod declared;
 mod files;
 mod forge;
 mod generate;
+mod later;
 mod origin;
 mod packages;
 mod publication;
@@ -31,6 +32,7 @@ pub use {
     files::{File, files},
     forge::{Forge, ForgeKind},
     generate::{EPOCH, ORGANISATION},
+    later::Turn,
     packages::{Packaged, packages},
     publication::{Fate, Publication, Registration, Registries, Version},
     releases::{Release, releases},
@@ -165,6 +167,15 @@ impl World {
                 .filter(|found| found.is_public() && is_within(&found.owner, owner))
                 .cloned()
                 .collect()
+        })
+        .unwrap_or_default()
+    }
+
+    /// The files that a repository has now; none if it is not there under this path.
+    pub fn files_now(&self, forge: &str, path: &str) -> Vec<File> {
+        self.look(forge, |forge| match forge.look_up(path) {
+            Lookup::Here(found) if !found.empty => forge.tree(found).files().cloned().collect(),
+            _ => Vec::new(),
         })
         .unwrap_or_default()
     }

@@ -29,7 +29,7 @@ pub fn packages(repository: &Repository) -> Vec<Packaged> {
     let mut found = Vec::new();
     for one in declared(repository) {
         let fits = matches!(one.ecosystem, "npm" | "maven" | "rubygems" | "nuget");
-        if fits && one.intent == "yes" {
+        if fits && one.intent == "yes" && !repository.unpackaged {
             found.push((one.ecosystem, one.package, true));
         }
     }

@@ -21,7 +21,7 @@ pub struct Release {
 /// The releases of a repository, the newest first. Two of three have none.
 pub fn releases(repository: &Repository) -> Vec<Release> {
     let mut dice = Dice(fingerprint(b"releases") ^ repository.id);
-    if repository.empty || dice.below(3) != 0 {
+    if repository.empty || repository.retracted || dice.below(3) != 0 {
         return Vec::new();
     }
     let count = match dice.below(20) {

@@ -28,6 +28,10 @@ pub struct Repository {
     pub empty: bool,
     /// Whether it is there at all.
     pub presence: Presence,
+    /// It has taken its releases back.
+    pub retracted: bool,
+    /// Of its packages in the forge's own registry only images are left.
+    pub unpackaged: bool,
     /// The repository this one was forked from.
     pub fork_of: Option<u64>,
     /// Stars.

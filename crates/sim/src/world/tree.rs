@@ -52,6 +52,11 @@ impl Tree {
         Self { files, directories }
     }
 
+    /// The files, by path.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().map(|(file, _)| file)
+    }
+
     pub(crate) fn id(&self) -> &str {
         self.directories.get("").map_or("", String::as_str)
     }

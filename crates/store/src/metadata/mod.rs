@@ -45,6 +45,8 @@ pub struct Sight {
     pub empty: Option<bool>,
     /// The last push, or the last activity where the forge tells no better.
     pub pushed_at: Option<Timestamp>,
+    /// It belongs to one person, and not to an organisation or a group.
+    pub of_person: Option<bool>,
 }
 
 /// What is kept of it.
@@ -62,6 +64,8 @@ pub struct Metadata {
     pub empty: Option<bool>,
     /// The last push.
     pub pushed_at: Option<Timestamp>,
+    /// It belongs to one person, and not to an organisation or a group.
+    pub of_person: Option<bool>,
     /// Who said so.
     pub source: String,
     /// When it was last said.
@@ -88,7 +92,8 @@ pub struct Event {
 pub async fn of(db: &Db, repository: i64) -> Result<Option<Metadata>, DbError> {
     let row = db
         .fetch_optional(sql!(
-            "SELECT presence, visibility, fork, parent, empty, pushed_at, source, observed_at
+            "SELECT presence, visibility, fork, parent, empty, pushed_at, of_person, source,
+                observed_at
              FROM repository_metadata WHERE repository = $1",
             repository
         ))
@@ -133,7 +138,7 @@ pub async fn recognise(
             sql!(
                 "SELECT r.place, x.id, x.url, x.archived, x.default_branch,
                     x.gone_at IS NOT NULL AS gone, m.presence, m.visibility, m.fork, m.parent,
-                    m.empty, m.pushed_at, m.source, m.observed_at
+                    m.empty, m.pushed_at, m.of_person, m.source, m.observed_at
                  FROM {rows} JOIN repository x ON x.host = $1 AND x.forge_id = r.forge_id
                  LEFT JOIN repository_metadata m ON m.repository = x.id",
                 host
@@ -166,12 +171,15 @@ pub async fn first(
         .bools("fork", of().map(|sight| sight.fork))
         .texts("parent", of().map(|sight| sight.parent.clone()))
         .bools("empty", of().map(|sight| sight.empty))
-        .times("pushed_at", of().map(|sight| sight.pushed_at));
+        .times("pushed_at", of().map(|sight| sight.pushed_at))
+        .bools("of_person", of().map(|sight| sight.of_person));
     tx.execute_bulk(
         sql!(
             "INSERT INTO repository_metadata
-                (repository, presence, visibility, fork, parent, empty, pushed_at, source, observed_at)
-             SELECT r.id, 'here', r.visibility, r.fork, r.parent, r.empty, r.pushed_at, $1, $2
+                (repository, presence, visibility, fork, parent, empty, pushed_at, of_person, source,
+                 observed_at)
+             SELECT r.id, 'here', r.visibility, r.fork, r.parent, r.empty, r.pushed_at, r.of_person,
+                 $1, $2
              FROM {rows} WHERE TRUE ON CONFLICT (repository) DO NOTHING",
             source,
             now
@@ -238,6 +246,7 @@ fn read(row: &Row) -> Result<Metadata, DbError> {
         parent: row.get("parent")?,
         empty: row.get("empty")?,
         pushed_at: row.get("pushed_at")?,
+        of_person: row.get("of_person")?,
         source: row.get("source")?,
         observed_at: row.get("observed_at")?,
     })

@@ -171,7 +171,7 @@ async fn known(tx: &mut Tx, id: i64) -> Result<Option<Known>, DbError> {
             "SELECT r.forge, r.key, r.url, r.forge_id, r.archived, r.default_branch,
                 r.gone_at IS NOT NULL AS gone, m.repository IS NOT NULL AS has_metadata,
                 COALESCE(m.presence, '') AS presence, m.visibility, m.fork, m.parent, m.empty,
-                m.pushed_at, COALESCE(m.source, '') AS source,
+                m.pushed_at, m.of_person, COALESCE(m.source, '') AS source,
                 COALESCE(m.observed_at, r.added_at) AS observed_at
              FROM repository r LEFT JOIN repository_metadata m ON m.repository = r.id
              WHERE r.id = $1",
@@ -206,14 +206,16 @@ async fn keep(
 ) -> Result<(), DbError> {
     tx.execute(sql!(
         "INSERT INTO repository_metadata
-            (repository, presence, visibility, fork, parent, empty, pushed_at, source, observed_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            (repository, presence, visibility, fork, parent, empty, pushed_at, of_person, source,
+             observed_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          ON CONFLICT (repository) DO UPDATE SET presence = excluded.presence,
             visibility = COALESCE(excluded.visibility, repository_metadata.visibility),
             fork = COALESCE(excluded.fork, repository_metadata.fork),
             parent = COALESCE(excluded.parent, repository_metadata.parent),
             empty = COALESCE(excluded.empty, repository_metadata.empty),
             pushed_at = COALESCE(excluded.pushed_at, repository_metadata.pushed_at),
+            of_person = COALESCE(excluded.of_person, repository_metadata.of_person),
             source = excluded.source, observed_at = excluded.observed_at",
         id,
         presence,
@@ -222,6 +224,7 @@ async fn keep(
         sight.and_then(|sight| sight.parent.clone()),
         sight.and_then(|sight| sight.empty),
         sight.and_then(|sight| sight.pushed_at),
+        sight.and_then(|sight| sight.of_person),
         book.source,
         book.now
     ))

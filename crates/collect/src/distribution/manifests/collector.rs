@@ -11,13 +11,14 @@ use std::{path::Path, time::Duration};
 use engine::{Ending, Enqueue, Outcome, Run, RunError};
 use facts::repository::RepositoryUrl;
 use serde::{Deserialize, Serialize};
-use store::{observed, repositories::Repository, sources};
+use store::{metadata, observed, repositories::Repository, sources};
 
 use super::{
     MAX_MANIFESTS, Snapshot, by_git, directory,
     kept_blobs::KeptBlobs,
     read_manifests,
     remote::{self, Cellar},
+    unmoved,
     visit::Visit,
     written::{Branch, Progress, Report, SOURCE, found, note_silence, nothing_declared},
 };
@@ -152,17 +153,32 @@ impl Manifests {
             return found(question, snapshot, Branch::Elsewhere, visit, report, cx).await;
         }
 
-        let at = match at_forge::open(cx, &self.http, repository, question, &cursor).await? {
+        let mut at = match at_forge::open(cx, &self.http, repository, question, &cursor).await? {
             Opening::Ready(at) => at,
             Opening::NoForge(plain) => {
                 return through_git(&plain, question, cursor.as_ref(), &cellar, cx).await;
             }
             Opening::Over(ending) => return Ok(ending),
         };
-        let fork = store::metadata::of(cx.db(), question.repository)
-            .await?
-            .and_then(|metadata| metadata.fork);
-        let looked = match remote::read(at.client.as_ref(), &at.which, &cellar).await {
+        let known = metadata::of(cx.db(), question.repository).await?;
+        let fork = known.as_ref().and_then(|known| known.fork);
+        if at_forge::is_empty(known.as_ref(), question.now) {
+            let report = Report {
+                fork,
+                ..Report::default()
+            };
+            return Ok(nothing_declared(question, report, cx));
+        }
+        if known.is_some_and(|known| known.empty == Some(true)) {
+            let known = observed::manifests(cx.db(), question.repository, false, 1).await?;
+            at.which.was_empty = known.is_empty();
+        }
+        let looked = match unmoved::look(&at, last, question, cx).await? {
+            Ok(Some(snapshot)) => Ok(Looked::Here(snapshot)),
+            Ok(None) => remote::read(at.client.as_ref(), &at.which, &cellar).await,
+            Err(why) => Err(why),
+        };
+        let looked = match looked {
             Ok(looked) => looked,
             Err(why) => {
                 return at_forge::could_not_ask(cx, question, &cursor, why, &at.session).await;

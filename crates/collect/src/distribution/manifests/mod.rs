@@ -6,6 +6,7 @@ mod directory;
 mod kept_blobs;
 mod read;
 mod remote;
+mod unmoved;
 mod visit;
 mod written;
 

@@ -24,6 +24,8 @@ const MAX_ERROR_CHARS: usize = 300;
 pub struct Snapshot {
     /// The commit that was read, or its tree where a forge tells no more.
     pub commit: String,
+    /// The commit, where asking for it next time is cheaper than listing the tree.
+    pub pinned: Option<String>,
     /// The branch it was found by.
     pub branch: Option<String>,
     /// One fact for each manifest, in the order of their paths. One that could not be read is
@@ -125,6 +127,7 @@ impl Reading {
         facts.sort_by(|a, b| a.path.cmp(&b.path));
         Snapshot {
             commit,
+            pinned: None,
             branch,
             facts,
             silent: self.silent,

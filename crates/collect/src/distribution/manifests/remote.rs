@@ -60,7 +60,9 @@ pub(super) async fn read(
             reading.take(entry, blob.unwrap_or(Blob::Missing));
         }
     }
-    let mut snapshot = reading.finish(tree.id.unwrap_or_default(), None);
+    let id = tree.commit.clone().or(tree.id).unwrap_or_default();
+    let mut snapshot = reading.finish(id, None);
+    snapshot.pinned = tree.commit;
     snapshot.left_out += too_many;
     snapshot.cut = tree.cut;
     Ok(Looked::Here(snapshot))

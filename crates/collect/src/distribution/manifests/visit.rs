@@ -18,6 +18,9 @@ pub(super) struct Visit {
     pub(super) at: Timestamp,
     /// How many forms of file names were known: with more, the tree may hold more manifests.
     patterns: usize,
+    /// The commit that was read, if it is cheaper to ask for than the tree.
+    #[serde(default)]
+    pub(super) pinned: Option<String>,
     /// Path and id of files that turned out to be no manifests.
     pub(super) silent: Vec<(String, String)>,
 }
@@ -29,6 +32,7 @@ impl Visit {
         (whole && snapshot.silent.len() <= MOST_SILENT).then(|| Self {
             at,
             patterns: scan::manifest::patterns(),
+            pinned: snapshot.pinned.clone(),
             silent: snapshot.silent.clone(),
         })
     }
@@ -36,6 +40,11 @@ impl Visit {
     /// Whether it is good enough to be read again at this time. In the second half of a cadence the
     /// forge is asked instead, or its next turn would be put off for too long.
     pub(super) fn serves(&self, now: Timestamp, cadence: Duration) -> bool {
-        self.patterns == scan::manifest::patterns() && now.since(self.at) < cadence / 2
+        self.is_of_today() && now.since(self.at) < cadence / 2
+    }
+
+    /// Whether it saw all that would be looked for now.
+    pub(super) fn is_of_today(&self) -> bool {
+        self.patterns == scan::manifest::patterns()
     }
 }

@@ -10,7 +10,7 @@ use engine::{Ending, Enqueue, Outcome, Run, RunError};
 use facts::{evidence::Evidence, json::Attributes, repository::RepositoryUrl};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
-use store::{observed, sources::Extent};
+use store::{metadata, observed, sources::Extent};
 
 use super::listing::Listings;
 use crate::{
@@ -158,9 +158,11 @@ impl Packages {
         cx: &Run,
     ) -> Result<Result<Looked<Told>, NoAnswer>, RunError> {
         let (forge, host) = (at.client.as_ref(), &at.repository.host);
+        let known = metadata::of(cx.db(), question.repository).await?;
+        let of_person = known.and_then(|known| known.of_person);
         let listed = self
             .listings
-            .of(cx, forge, host, owner, question.now)
+            .of(cx, forge, host, owner, of_person, question.now)
             .await?;
         let (listing, at_hand) = match listed {
             Ok(listed) => listed,

@@ -38,6 +38,7 @@ impl Listings {
         forge: &dyn Forge,
         host: &str,
         owner: &str,
+        of_person: Option<bool>,
         now: Timestamp,
     ) -> Result<Asked<(OwnerPackages, bool)>, RunError> {
         let turn = self.turn(host, owner);
@@ -48,7 +49,7 @@ impl Listings {
         {
             return Ok(Ok((listing, true)));
         }
-        let listing = match forge.owner_packages(owner).await {
+        let listing = match forge.owner_packages(owner, of_person).await {
             Ok(listing) => listing,
             Err(why) => return Ok(Err(why)),
         };

@@ -3,17 +3,17 @@
 //! One question for each repository, and none of the files is fetched: their names tell. What slid
 //! behind the hundredth release since it was last seen is not gone.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use engine::{Ending, Enqueue, Outcome, Run, RunError};
 use facts::{evidence::Evidence, repository::RepositoryUrl};
 use serde::{Deserialize, Serialize};
 use store::{
-    observed,
+    metadata, observed,
     sources::{self, Extent},
 };
 
-use super::evidence::{Known, evidence, out_of_sight};
+use super::evidence::{Known, NAME_FROM, evidence, out_of_sight};
 use crate::{
     collector::{Collector, Need, kind},
     distribution::{
@@ -105,7 +105,13 @@ impl Collector for Releases {
             Opening::NoForge(plain) => return Ok(plain.cannot_be_asked(cx, question)),
             Opening::Over(ending) => return Ok(ending),
         };
-        let releases = match at.client.releases(&at.which).await {
+        let about = metadata::of(cx.db(), question.repository).await?;
+        let looked = if at_forge::is_empty(about.as_ref(), question.now) {
+            Ok(Looked::Empty)
+        } else {
+            at.client.releases(&at.which).await
+        };
+        let releases = match looked {
             Ok(Looked::Here(releases)) => releases,
             // Without a commit there is nothing to release.
             Ok(Looked::Empty) => forge::Releases::default(),
@@ -162,7 +168,8 @@ impl Collector for Releases {
     }
 }
 
-/// What the repository declares, and whether it was looked at for that.
+/// What the repository declares and its releases were told to be before, and whether it was looked
+/// at for that.
 async fn known(cx: &Run, repository: i64, name: &str) -> Result<(Known, bool), RunError> {
     // First this: manifests that are written between the two questions must not be missed.
     let states = sources::states(cx.db(), repository).await?;
@@ -171,15 +178,33 @@ async fn known(cx: &Run, repository: i64, name: &str) -> Result<(Known, bool), R
         .filter(|state| state.source == manifests::SOURCE && state.last_answered.is_some())
         .any(|state| state.error.as_deref() != Some(manifests::BEING_READ));
     let manifests = observed::manifests(cx.db(), repository, false, store::MAX_ROWS).await?;
-    let names = |manifest_type: &str| {
-        manifests
+    // A manifest may go or take another name: what was published under the old one is still that.
+    let before = observed::evidence(cx.db(), repository, true, store::MAX_ROWS).await?;
+    let before: Vec<&Evidence> = before
+        .iter()
+        .filter(|kept| kept.source == SOURCE)
+        .map(|kept| &kept.fact)
+        .collect();
+    let names = |word: &str| {
+        let declared = manifests
             .iter()
-            .filter(|kept| kept.fact.manifest_type == manifest_type)
-            .filter_map(|kept| kept.fact.effective_name.clone())
-            .collect()
+            .filter(|kept| kept.fact.manifest_type == word)
+            .filter_map(|kept| kept.fact.effective_name.clone());
+        let told = before
+            .iter()
+            .filter(|fact| fact.ecosystem == word)
+            .map(|fact| fact.package.clone());
+        let names: BTreeSet<String> = declared.chain(told).collect();
+        names.into_iter().collect()
     };
+    // Likewise a renamed repository.
+    let unnamed = before
+        .iter()
+        .find(|fact| fact.attributes.to_map().contains_key(NAME_FROM));
     let known = Known {
-        repository: name.to_owned(),
+        repository: unnamed
+            .map_or(name, |fact| fact.package.as_str())
+            .to_owned(),
         npm: names("npm"),
         helm: names("helm"),
     };

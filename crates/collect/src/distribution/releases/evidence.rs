@@ -8,14 +8,17 @@ use serde_json::Map;
 
 use crate::forge::{Asset, Release};
 
+/// The attribute of evidence whose package is named after the repository, for want of better.
+pub(super) const NAME_FROM: &str = "name_from";
+
 /// What is known of the repository beside its releases.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     /// Its name, for files whose own name fixes no package's.
     pub(super) repository: String,
-    /// The names it declares for npm packages.
+    /// The names it declares, or declared, for npm packages.
     pub(super) npm: Vec<String>,
-    /// The names it declares for Helm charts.
+    /// The names it declares, or declared, for Helm charts.
     pub(super) helm: Vec<String>,
 }
 
@@ -97,7 +100,7 @@ impl Gathered {
             attributes.insert("url".into(), url.clone().into());
         }
         if said.name.is_none() {
-            attributes.insert("name_from".into(), "repository".into());
+            attributes.insert(NAME_FROM.into(), "repository".into());
         }
         self.newest = Some(Evidence {
             version,

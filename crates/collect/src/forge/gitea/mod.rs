@@ -161,6 +161,8 @@ impl Gitea {
             parent: said.parent.and_then(|parent| text::name(parent.full_name)),
             empty: said.empty,
             pushed_at: updated_at,
+            // Its accounts do not tell, and nothing depends on it here.
+            of_person: None,
         };
         Some(Listed { sight, updated_at })
     }
@@ -204,7 +206,11 @@ impl Forge for Gitea {
         Box::pin(self.last_releases(which))
     }
 
-    fn owner_packages<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Asked<OwnerPackages>> {
+    fn owner_packages<'a>(
+        &'a self,
+        owner: &'a str,
+        _of_person: Option<bool>,
+    ) -> BoxFuture<'a, Asked<OwnerPackages>> {
         Box::pin(self.packages_of(owner))
     }
 }

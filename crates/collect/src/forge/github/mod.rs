@@ -40,8 +40,15 @@ struct Repository {
     default_branch: Option<String>,
     pushed_at: Option<String>,
     updated_at: Option<String>,
+    owner: Option<Holder>,
     /// In kilobytes. Zero for the empty, and for the very small.
     size: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Holder {
+    #[serde(rename = "type")]
+    kind: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -182,11 +189,21 @@ impl GitHub {
             parent: said.parent.and_then(|parent| text::name(parent.full_name)),
             empty: said.size.filter(|size| *size > 0).map(|_| false),
             pushed_at: text::time(said.pushed_at.as_deref()),
+            of_person: said.owner.and_then(|owner| is_person(&owner.kind?)),
         };
         Some(Listed {
             sight,
             updated_at: text::time(said.updated_at.as_deref()),
         })
+    }
+}
+
+/// There are bots and enterprises as well, of which nothing follows.
+fn is_person(kind: &str) -> Option<bool> {
+    match kind {
+        "User" => Some(true),
+        "Organization" => Some(false),
+        _ => None,
     }
 }
 
@@ -253,7 +270,11 @@ impl Forge for GitHub {
         true
     }
 
-    fn owner_packages<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Asked<OwnerPackages>> {
-        Box::pin(self.packages_of(owner))
+    fn owner_packages<'a>(
+        &'a self,
+        owner: &'a str,
+        of_person: Option<bool>,
+    ) -> BoxFuture<'a, Asked<OwnerPackages>> {
+        Box::pin(self.packages_of(owner, of_person))
     }
 }

@@ -1,7 +1,7 @@
 //! GitHub's releases, and its own package registry.
 //!
-//! Packages are listed by owner and by type. Whether an owner is an organisation or a person is
-//! found out by the first of these questions. Images of the former registry (`docker`) were all
+//! Packages are listed by owner and by type. Where it is not known whether an owner is an
+//! organisation or a person, the first of these questions finds it out. Images of the former registry (`docker`) were all
 //! moved to the present one, which lists them as `container`, so they are not asked for twice. An
 //! enterprise server may still have the former one.
 
@@ -72,14 +72,19 @@ impl GitHub {
         }))
     }
 
-    pub(super) async fn packages_of(&self, owner: &str) -> Asked<OwnerPackages> {
+    pub(super) async fn packages_of(
+        &self,
+        owner: &str,
+        of_person: Option<bool>,
+    ) -> Asked<OwnerPackages> {
         let mut all = PackageList::default();
-        let mut people = false;
+        let mut people = of_person.unwrap_or(false);
         let former = (!self.root.is_empty()).then_some("docker");
         for kind in TYPES.into_iter().chain(former) {
             let mut listed = self.list_packages(owner, people, kind).await?;
-            if listed.is_none() && !people && kind == TYPES[0] {
-                people = true;
+            // Whoever was a person may have become an organisation since.
+            if listed.is_none() && kind == TYPES[0] {
+                people = !people;
                 listed = self.list_packages(owner, people, kind).await?;
             }
             let Some(mut listed) = listed else {

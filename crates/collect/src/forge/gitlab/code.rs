@@ -1,6 +1,8 @@
 //! GitLab's trees and blobs.
 //!
-//! A tree comes in pages of at most 100 entries, without sizes; blobs come one by one.
+//! A tree comes in pages of at most 100 entries, without sizes; blobs come one by one. A tree of
+//! several pages is listed as of one commit, so that a push does not tear them apart; and while the
+//! branch is still at that commit, it need not be listed again.
 
 use scan::manifest::MAX_BYTES;
 use serde::Deserialize;
@@ -24,19 +26,21 @@ struct Item {
     mode: Option<String>,
 }
 
+#[derive(Deserialize)]
+struct Commit {
+    id: String,
+}
+
 impl GitLab {
     pub(super) async fn files(
         &self,
         which: &Which,
         wanted: &(dyn Fn(&Entry) -> bool + Sync),
     ) -> Asked<Looked<Tree>> {
-        let mut ask = self
-            .ask(&format!("{}/repository/tree", place(which)))
-            .query("recursive", true)
-            .query("per_page", 100)
-            .query("pagination", "keyset");
+        let mut ask = self.tree_page(which, None);
         let mut tree = Tree::default();
         let mut whole = Wholeness::default();
+        let mut is_first = true;
         for _ in 0..MOST_PAGES {
             let found = match self.session.ask_json::<Vec<Item>>(&ask).await {
                 Reply::Found(found) => found,
@@ -45,6 +49,16 @@ impl GitLab {
                 Reply::Unknown(why) if why.status == Some(451) => return Ok(Looked::Blocked),
                 Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
             };
+            if is_first
+                && found.response.next.is_some()
+                && let Some(commit) = self.last_commit(which).await?
+            {
+                is_first = false;
+                ask = self.tree_page(which, Some(&commit));
+                tree.commit = Some(commit);
+                continue;
+            }
+            is_first = false;
             for item in &found.value {
                 whole.see(&item.path, &item.id, item.kind == "tree");
             }
@@ -58,6 +72,38 @@ impl GitLab {
         }
         tree.cut = Some(format!("the tree has more than {MOST_PAGES} pages"));
         Ok(Looked::Here(tree))
+    }
+
+    fn tree_page(&self, which: &Which, commit: Option<&str>) -> Ask {
+        let ask = self
+            .ask(&format!("{}/repository/tree", place(which)))
+            .query("recursive", true)
+            .query("per_page", 100)
+            .query("pagination", "keyset");
+        match commit {
+            Some(commit) => ask.query("ref", commit),
+            None => ask,
+        }
+    }
+
+    /// The last commit of the default branch; none if it is not told.
+    pub(super) async fn last_commit(&self, which: &Which) -> Asked<Option<String>> {
+        let ask = self
+            .ask(&format!("{}/repository/commits", place(which)))
+            .query("per_page", 1);
+        match self.session.ask_json::<Vec<Commit>>(&ask).await {
+            Reply::Found(found) => {
+                let id = found.value.into_iter().next().map(|commit| commit.id);
+                let is_id =
+                    |id: &String| id.len() >= 40 && id.bytes().all(|c| c.is_ascii_hexdigit());
+                Ok(id.filter(is_id))
+            }
+            Reply::Absent => Ok(None),
+            Reply::Unknown(why) if matches!(why.class, Class::Refused | Class::Rejected) => {
+                Ok(None)
+            }
+            Reply::Unknown(why) => Err(NoAnswer::Unknown(why)),
+        }
     }
 
     pub(super) async fn contents(

@@ -38,7 +38,13 @@ struct Project {
     #[serde(rename = "forked_from_project")]
     forked_from: Option<Parent>,
     last_activity_at: Option<String>,
+    namespace: Option<Namespace>,
     updated_at: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Namespace {
+    kind: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -246,6 +252,10 @@ impl GitLab {
                 .forked_from
                 .and_then(|parent| text::name(parent.path_with_namespace)),
             pushed_at: text::time(said.last_activity_at.as_deref()),
+            of_person: said
+                .namespace
+                .and_then(|namespace| namespace.kind)
+                .map(|kind| kind == "user"),
         };
         Some(Listed {
             sight,
@@ -322,6 +332,10 @@ impl Forge for GitLab {
         Box::pin(self.files(which, wanted))
     }
 
+    fn commit<'a>(&'a self, which: &'a Which) -> BoxFuture<'a, Asked<Option<String>>> {
+        Box::pin(self.last_commit(which))
+    }
+
     fn blobs<'a>(
         &'a self,
         which: &'a Which,
@@ -334,8 +348,12 @@ impl Forge for GitLab {
         Box::pin(self.last_releases(which))
     }
 
-    fn owner_packages<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Asked<OwnerPackages>> {
-        Box::pin(self.packages_of(owner))
+    fn owner_packages<'a>(
+        &'a self,
+        owner: &'a str,
+        of_person: Option<bool>,
+    ) -> BoxFuture<'a, Asked<OwnerPackages>> {
+        Box::pin(self.packages_of(owner, of_person))
     }
 
     fn packages_owner(&self, which: &Which) -> String {

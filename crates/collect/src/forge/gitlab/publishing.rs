@@ -72,7 +72,14 @@ impl GitLab {
         }))
     }
 
-    pub(super) async fn packages_of(&self, owner: &str) -> Asked<OwnerPackages> {
+    pub(super) async fn packages_of(
+        &self,
+        owner: &str,
+        of_person: Option<bool>,
+    ) -> Asked<OwnerPackages> {
+        if of_person == Some(true) {
+            return Ok(OwnerPackages::ByRepository);
+        }
         let ask = self.ask(&format!("/groups/{}/packages", segment(owner)));
         Ok(match self.list_packages(ask, None).await? {
             Some(list) => OwnerPackages::All(list),

@@ -1,7 +1,12 @@
 //! `gleaner distribution recheck`: ask a source again, of all repositories or of some.
 
 use clap::Args;
-use collect::registry;
+use collect::{
+    collector::Collector as _,
+    distribution::{manifests::Manifests, releases::Releases},
+    registry,
+    repo_metadata::RepoMetadata,
+};
 use engine::Enqueue;
 use facts::repository::RepositoryUrl;
 use serde::Serialize;
@@ -21,6 +26,8 @@ use crate::{
 /// Repositories that are taken up at once.
 const PAGE: usize = 1000;
 const ROUND: &str = "distribution/";
+/// What is not asked about a repository without a commit.
+const LOOK_INSIDE: [&str; 2] = [Manifests::NAME, Releases::NAME];
 
 /// Ask a source again, before all others that are due
 #[derive(Debug, Args)]
@@ -82,6 +89,10 @@ pub(super) async fn recheck(session: &Session, args: RecheckArgs) -> Result<Exit
             done.selected += 1;
             let unit = unit(kind, repository);
             done.changed += usize::from(unit.is_some());
+            if !named.is_empty() && LOOK_INSIDE.contains(&kind) {
+                // Who names a repository wants it as it is now: it may have its first commit.
+                units.extend(self::unit(RepoMetadata::NAME, repository));
+            }
             units.extend(unit);
         }
         if !args.dry_run {

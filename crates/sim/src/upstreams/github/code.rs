@@ -78,6 +78,20 @@ impl Below<'_> {
         }
     }
 
+    /// The last one alone.
+    pub(super) fn commits(&self) -> Response {
+        if self.found.empty {
+            return message(409, "Git Repository is empty.");
+        }
+        let tree = self.forge.tree(self.found);
+        let date = rfc3339(self.found.pushed_at);
+        let last = json!({
+            "sha": tree.id(),
+            "commit": { "message": "work", "committer": { "date": date } },
+        });
+        tagged(self.headers, &Value::Array(vec![last]))
+    }
+
     pub(super) fn releases(&self) -> Response {
         let all = releases(self.found);
         let page = Page::read(self.query, "per_page", 30, 100);

@@ -235,6 +235,8 @@ impl Below<'_> {
             self.blob(id)
         } else if rest == "releases" {
             self.releases()
+        } else if rest == "commits" {
+            self.commits()
         } else {
             not_found()
         }

@@ -30,6 +30,7 @@ impl Below<'_> {
         }
         match rest {
             "repository/tree" => self.tree(),
+            "repository/commits" => self.commits(),
             "releases" => self.releases(),
             "packages" => self.packages(),
             _ => message(404, "404 Not Found"),
@@ -43,6 +44,12 @@ impl Below<'_> {
             return message(404, "404 Tree Not Found");
         }
         let tree = self.forge.tree(self.found);
+        // Only the present is remembered.
+        let reference = parameter("ref");
+        let known = ["", "HEAD", self.found.default_branch.as_str(), tree.id()];
+        if !known.contains(&reference) {
+            return message(404, "404 Tree Not Found");
+        }
         let entries = tree.list(parameter("path"), parameter("recursive") == "true");
         let size = Page::read(self.query, "per_page", 20, 100).size;
         let begin = match parameter("page_token") {
@@ -82,6 +89,21 @@ impl Below<'_> {
         );
         let link = format!("<{}>; rel=\"next\"", address(&url, &query));
         with(answer, header::LINK, &link)
+    }
+
+    /// The last one alone, whose id is that of its tree: both change together.
+    fn commits(&self) -> Response {
+        if self.found.empty {
+            return message(404, "404 Repository Not Found");
+        }
+        let id = self.forge.tree(self.found).id().to_owned();
+        let last = json!({
+            "id": id,
+            "short_id": &id[..8.min(id.len())],
+            "title": "work",
+            "committed_date": time(self.found.pushed_at),
+        });
+        tagged(self.headers, &Value::Array(vec![last]))
     }
 
     fn blob(&self, id: &str) -> Response {
