@@ -26,12 +26,11 @@ async fn postgres_never_scans_all_units_even_with_a_generic_plan() {
     tx.script(format!(
         "ANALYZE unit, ready;
          SET LOCAL plan_cache_mode = force_generic_plan;
-         PREPARE claim (bigint, text, text, bigint, timestamptz, bigint, text, bigint, text, bigint, bigint, text) AS {claim}"
+         PREPARE claim (bigint, text, text, bigint, timestamptz, bigint, text, bigint, text, bigint, bigint, text, bigint) AS {claim}"
     ))
     .await
     .unwrap();
-    let explain =
-        "EXPLAIN EXECUTE claim (1, 'p', '', 2, now(), 100, 'test/once', 1, 'test/round', 1, 1, '')";
+    let explain = "EXPLAIN EXECUTE claim (1, 'p', '', 2, now(), 100, 'test/once', 1, 'test/round', 1, 1, '', 1)";
     let rows = tx.fetch_all(sql!(explain)).await.unwrap();
     let plan: Vec<String> = rows
         .iter()
