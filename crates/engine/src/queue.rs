@@ -59,7 +59,8 @@ const COLUMNS: &str = "pool, upstream, rank, due_at, unit, kind, version, size, 
 /// names twice is claimed once.
 const MERGE: &str = "ON CONFLICT (pool, upstream, rank, due_at, unit) DO UPDATE SET
     version = CASE WHEN excluded.version > ready.version THEN excluded.version ELSE ready.version END,
-    size = CASE WHEN excluded.units IS NULL THEN ready.size ELSE ready.size + excluded.size END,
+    size = CASE WHEN ready.units IS NULL THEN excluded.size WHEN excluded.units IS NULL THEN ready.size
+                ELSE ready.size + excluded.size END,
     units = CASE WHEN ready.units IS NULL THEN excluded.units WHEN excluded.units IS NULL THEN ready.units
                  ELSE ready.units || ',' || excluded.units END";
 

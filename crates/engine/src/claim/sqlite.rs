@@ -20,7 +20,7 @@ pub(super) async fn take(tx: &mut Tx, ask: Ask<'_>) -> Result<Round, DbError> {
     let Some(hints) = hints(tx, ask).await? else {
         return Ok(Round::default());
     };
-    let units = claim(tx, ask, &hints.units).await?;
+    let units = claim(tx, ask, &hints).await?;
     let kinds = ask.kinds.len();
     tx.execute(bind(delete_text(kinds), ask, hints.due_at).bind(hints.last))
         .await?;
@@ -54,19 +54,17 @@ async fn hints(tx: &mut Tx, ask: Ask<'_>) -> Result<Option<Hints>, DbError> {
         ..ask
     };
     let rows = tx.fetch_all(bind(few_text(kinds), few, ask.now)).await?;
-    let mut size = 0;
+    let mut named = Vec::with_capacity(ask.most);
     for row in &rows {
-        size += row.get::<i64>("size")? as usize;
-    }
-    let Some(last) = rows.last() else {
-        return Ok(None);
-    };
-    if size >= ask.most || rows.len() < fewest {
-        let mut named = Vec::with_capacity(size);
-        for row in &rows {
-            named.extend(listed(&row.get::<String>("units")?));
+        named.extend(listed(&row.get::<String>("units")?));
+        if named.len() >= ask.most {
+            return split(row, named, ask.most).map(Some);
         }
-        return split(last, named, ask.most).map(Some);
+    }
+    match rows.last() {
+        None => return Ok(None),
+        Some(last) if rows.len() < fewest => return split(last, named, ask.most).map(Some),
+        Some(_) => {}
     }
     // Not all are bundles: how far do as many reach as are wanted?
     let Some(last) = tx
@@ -100,12 +98,13 @@ fn split(last: &Row, mut units: Vec<UnitId>, most: usize) -> Result<Hints, DbErr
     })
 }
 
-/// Claims those of these units that are what their hints said.
-async fn claim(tx: &mut Tx, ask: Ask<'_>, named: &[UnitId]) -> Result<Vec<Claimed>, DbError> {
+/// Claims those of the units that are what their hints said. One that has become
+/// due later than the last of them waits for its turn.
+async fn claim(tx: &mut Tx, ask: Ask<'_>, hints: &Hints) -> Result<Vec<Claimed>, DbError> {
     let kinds = ask.kinds.len();
-    let named = format!("[{}]", queue::list(named));
+    let named = format!("[{}]", queue::list(&hints.units));
     let row = tx
-        .fetch_one(bind(read_text(kinds), ask, ask.now).bind(named))
+        .fetch_one(bind(read_text(kinds), ask, hints.due_at).bind(named))
         .await?;
     let Some(ids) = row.get::<Option<String>>("ids")? else {
         return Ok(Vec::new());
@@ -154,7 +153,7 @@ pub(crate) fn texts(kinds: usize) -> Vec<String> {
 
 fn few_text(kinds: usize) -> String {
     format!(
-        "SELECT due_at, unit, kind, version, size, COALESCE(units, unit || '') AS units
+        "SELECT due_at, unit, kind, version, COALESCE(units, unit || '') AS units
          FROM ready WHERE {PLACE} AND due_at <= $5 AND {} ORDER BY due_at, unit LIMIT $6",
         known("kind", kinds)
     )
