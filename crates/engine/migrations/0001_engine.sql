@@ -96,8 +96,9 @@ CREATE INDEX requirement_deadline ON requirement (deadline, parent, child) WHERE
 -- Units whose edges the resolver must look at: they ended, or began to wait.
 CREATE TABLE unfolded (
     seq {id},
-    unit {int} NOT NULL,
-    waits {bool} NOT NULL               -- it is the parent that began to wait
+    units {text} NOT NULL,              -- with commas
+    size {small} NOT NULL,              -- how many
+    waits {bool} NOT NULL               -- they began to wait; else: they ended
 ){hot};
 
 -- One process that runs units. Its heartbeat is its lease on all of them.

@@ -478,14 +478,7 @@ impl House {
             return Ok(false);
         }
         let only = self.process.only.as_deref();
-        // What waits for whom does not matter.
-        let ours = match only {
-            None => String::new(),
-            Some([]) => "WHERE FALSE".to_owned(),
-            Some(some) => format!("WHERE unit IN ({})", queue::list(some)),
-        };
-        let unfolded = format!("SELECT 1 AS n FROM unfolded {ours} LIMIT 1");
-        let unfolded = db::Statement::built(unfolded);
+        let unfolded = db::sql!("SELECT seq FROM unfolded LIMIT 1");
         let unfolded = self.engine.db.fetch_optional(unfolded).await?;
         let running = holding::running_now(&self.engine.db).await?;
         let ours = |id| only.is_none_or(|only| only.contains(id));

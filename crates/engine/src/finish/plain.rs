@@ -36,10 +36,9 @@ pub(super) async fn end(
             if next.state == State::Ready {
                 queue::note(tx, ended()).await?;
             }
-            if required(rows) {
-                requirement::unfold_required(tx, ended().collect()).await?;
-            }
-            return Ok(());
+            let required = rows.iter().filter(|(closing, _, _)| closing.unit.required);
+            let required = required.map(|(closing, _, _)| closing.unit.id).collect();
+            return requirement::unfold(tx, required).await;
         }
         tx.undo().await?;
     }
@@ -68,19 +67,19 @@ async fn end_at_once(
     kept: &mut HashMap<Attempt, bool>,
 ) -> Result<(), DbError> {
     let text = format!(
-        "WITH given AS MATERIALIZED (SELECT r.unit, r.fence FROM {{rows}}),
+        "WITH given AS MATERIALIZED (SELECT r.unit, r.fence, r.wanted FROM {{rows}}),
          ended AS ({END} FROM given
             WHERE unit.id = given.unit AND unit.attempt = given.fence AND unit.state = 'running'
             RETURNING id, attempt, required, state)
          SELECT given.unit, given.fence, ended.required, ended.state
          FROM given LEFT JOIN ended ON ended.id = given.unit AND ended.attempt = given.fence
-         WHERE ended.id IS NULL OR ended.required OR ended.state <> $2"
+         WHERE ended.id IS NULL OR ended.required <> given.wanted OR ended.state <> $2"
     );
     let odd = tx
         .fetch_bulk(statement(kind, next, now, text), fenced(rows))
         .await?;
-    let ended = rows.iter().map(|(closing, _, _)| closing.unit.attempt());
-    kept.extend(ended.map(|attempt| (attempt, false)));
+    let units = rows.iter().map(|(closing, _, _)| &closing.unit);
+    kept.extend(units.map(|unit| (unit.attempt(), unit.required)));
     let mut back = Vec::new();
     for row in &odd {
         let attempt: Attempt = (row.get("unit")?, row.get("fence")?);
@@ -117,39 +116,36 @@ async fn end_silently(
     next: &After,
     now: Timestamp,
 ) -> Result<u64, DbError> {
-    let mut fences: BTreeMap<i64, Vec<UnitId>> = BTreeMap::new();
+    // What is rare makes the numbers differ, and is then written one by one: a unit
+    // that is wanted again, or that somebody requires since it was claimed.
+    const USUAL: &str = "state = 'running' AND NOT again";
+    let mut fences: BTreeMap<(i64, bool), Vec<UnitId>> = BTreeMap::new();
     for (closing, _, _) in rows {
         let (id, fence) = closing.unit.attempt();
-        fences.entry(fence).or_default().push(id);
+        let group = (fence, closing.unit.required);
+        fences.entry(group).or_default().push(id);
     }
-    // What is rare makes the numbers differ, and is then written one by one.
-    let usual = if required(rows) {
-        "state = 'running' AND NOT again"
-    } else {
-        "state = 'running' AND NOT again AND NOT required"
-    };
     if fences.len() > FEW_FENCES {
-        let text =
-            format!("FROM {{rows}} WHERE unit.id = r.unit AND unit.attempt = r.fence AND {usual}");
+        let text = format!(
+            "{END} FROM {{rows}} WHERE unit.id = r.unit AND unit.attempt = r.fence AND {USUAL}
+               AND unit.required = r.wanted"
+        );
         return tx
             .execute_bulk(statement(kind, next, now, text), fenced(rows))
             .await;
     }
     let mut ended = 0;
-    for (fence, units) in fences {
-        let text =
-            format!("{END} WHERE id IN (SELECT r.unit FROM {{rows}}) AND attempt = $7 AND {usual}");
-        let statement = statement(kind, next, now, text).bind(fence);
+    for ((fence, required), units) in fences {
+        let text = format!(
+            "{END} WHERE id IN (SELECT r.unit FROM {{rows}}) AND attempt = $7 AND {USUAL}
+               AND required = $8"
+        );
+        let statement = statement(kind, next, now, text).bind(fence).bind(required);
         ended += tx
             .execute_bulk(statement, Bulk::new().ints("unit", units))
             .await?;
     }
     Ok(ended)
-}
-
-/// Whether somebody required one of them when they were claimed.
-fn required(rows: &[&Row<'_>]) -> bool {
-    rows.iter().any(|(closing, _, _)| closing.unit.required)
 }
 
 const END: &str = "UPDATE unit SET
@@ -171,10 +167,9 @@ fn statement(kind: &Kind, next: &After, now: Timestamp, text: String) -> Stateme
 }
 
 fn fenced(rows: &[&Row<'_>]) -> Bulk {
+    let units = || rows.iter().map(|(closing, _, _)| &closing.unit);
     Bulk::new()
-        .ints("unit", rows.iter().map(|(closing, _, _)| closing.unit.id))
-        .ints(
-            "fence",
-            rows.iter().map(|(closing, _, _)| closing.unit.attempt),
-        )
+        .ints("unit", units().map(|unit| unit.id))
+        .ints("fence", units().map(|unit| unit.attempt))
+        .bools("wanted", units().map(|unit| unit.required))
 }

@@ -43,17 +43,18 @@ impl Engine {
         })
     }
 
-    /// Waiting units that have no open edge, or one whose child has ended, and
-    /// no note that would make the resolver look.
+    /// Waiting units that have no open edge, or one whose child has ended, when
+    /// there is no note that would make the resolver look. While there are notes it
+    /// may be about to, and this waits for the next pass.
     async fn wake_forgotten(&self) -> Result<usize, DbError> {
+        let notes = sql!("SELECT seq FROM unfolded LIMIT 1");
+        if self.db.fetch_optional(notes).await?.is_some() {
+            return Ok(0);
+        }
         let rows = self
             .db
             .fetch_all(sql!(
                 "SELECT id FROM unit WHERE shelf = 'waiting'
-                   AND NOT EXISTS (SELECT 1 FROM unfolded WHERE unfolded.unit = unit.id)
-                   AND NOT EXISTS (SELECT 1 FROM requirement
-                        JOIN unfolded ON unfolded.unit = requirement.child
-                        WHERE requirement.parent = unit.id)
                    AND (NOT EXISTS (SELECT 1 FROM requirement WHERE requirement.parent = unit.id
                                     AND requirement.state = 'open')
                         OR NOT EXISTS (SELECT 1 FROM requirement
