@@ -18,8 +18,9 @@
 //! a hundred: on PostgreSQL claim and end of 500 units together cost 12 us a unit
 //! instead of 18, and 300 bytes of log instead of 420. A claim that needs less than
 //! a bundle breaks it up into hints for one, which then are as they would have been
-//! from the start. Few units never are a bundle, since lanes that hold one unit at
-//! a time would have to take turns to break it up.
+//! from the start; one that needs several puts the rest of the last back as it is.
+//! Few units never are a bundle, since lanes that hold one unit at a time would have
+//! to take turns to break it up.
 
 use std::{
     collections::BTreeMap,
@@ -35,6 +36,11 @@ static BUNDLE: AtomicUsize = AtomicUsize::new(100);
 /// How many units a hint names that is not for one alone.
 pub(crate) fn bundle() -> usize {
     BUNDLE.load(Ordering::Relaxed)
+}
+
+/// Fewer than this never share a hint.
+fn smallest() -> usize {
+    (bundle() / 4).max(2)
 }
 
 /// Smaller bundles, so that tests with a few units meet them.
@@ -57,7 +63,7 @@ const COLUMNS: &str = "pool, upstream, rank, due_at, unit, kind, version, size, 
 
 /// Two that begin with the same unit at the same place become one. What a list then
 /// names twice is claimed once.
-const MERGE: &str = "ON CONFLICT (pool, upstream, rank, due_at, unit) DO UPDATE SET
+pub(crate) const MERGE: &str = "ON CONFLICT (pool, upstream, rank, due_at, unit) DO UPDATE SET
     version = CASE WHEN excluded.version > ready.version THEN excluded.version ELSE ready.version END,
     size = CASE WHEN ready.units IS NULL THEN excluded.size WHEN excluded.units IS NULL THEN ready.size
                 ELSE ready.size + excluded.size END,
@@ -76,21 +82,27 @@ pub(crate) async fn put<'a>(
     let mut hints: Vec<(&Place<'a>, &[UnitId])> = Vec::new();
     for (place, units) in &mut places {
         units.sort_unstable();
-        let (bundles, rest) = units.split_at(units.len() - units.len() % bundle());
-        hints.extend(bundles.chunks(bundle()).map(|units| (&*place, units)));
-        hints.extend(rest.chunks(1).map(|unit| (&*place, unit)));
+        for units in units.chunks(bundle()) {
+            let each = if units.len() < smallest() {
+                1
+            } else {
+                units.len()
+            };
+            hints.extend(units.chunks(each).map(|units| (&*place, units)));
+        }
     }
     insert(tx, &hints).await
 }
 
-/// Gives each of these units a hint of its own.
-pub(crate) async fn put_each(
+/// Puts back what a claim did not need of a hint: as one, or each on its own.
+pub(crate) async fn put_back(
     tx: &mut Tx,
     place: &Place<'_>,
-    units: impl IntoIterator<Item = UnitId>,
+    units: &[UnitId],
+    each: bool,
 ) -> Result<(), DbError> {
-    let units: Vec<UnitId> = units.into_iter().collect();
-    let hints: Vec<_> = units.chunks(1).map(|unit| (place, unit)).collect();
+    let size = if each { 1 } else { units.len() };
+    let hints: Vec<_> = units.chunks(size).map(|units| (place, units)).collect();
     insert(tx, &hints).await
 }
 
@@ -133,7 +145,7 @@ pub(crate) async fn note(
     units: impl IntoIterator<Item = UnitId>,
 ) -> Result<(), DbError> {
     let units: Vec<UnitId> = units.into_iter().collect();
-    let statement = if units.len() < bundle() {
+    let statement = if units.len() < smallest() {
         Statement::built(format!(
             "INSERT INTO ready ({COLUMNS})
              SELECT unit.pool, unit.upstream, unit.rank, unit.due_at, unit.id, unit.kind,
@@ -141,14 +153,16 @@ pub(crate) async fn note(
              FROM {{rows}} JOIN unit ON unit.id = r.unit WHERE unit.state = 'ready' {MERGE}"
         ))
     } else {
-        Statement::built(bundling_text(tx.dialect())).bind(bundle())
+        Statement::built(bundling_text(tx.dialect()))
+            .bind(bundle())
+            .bind(smallest())
     };
     tx.execute_bulk(statement, Bulk::new().ints("unit", units))
         .await?;
     Ok(())
 }
 
-/// Slices of equal place; those that are not full are taken apart again.
+/// Slices of equal place; those that are too small are taken apart again.
 fn bundling_text(dialect: Dialect) -> String {
     const PLACE: &str = "pool, upstream, rank, due_at, kind, version";
     let all = match dialect {
@@ -161,7 +175,7 @@ fn bundling_text(dialect: Dialect) -> String {
             CASE WHEN count(*) > 1 THEN {all} END
          FROM (
             SELECT id, {PLACE}, CASE
-                WHEN count(*) OVER (PARTITION BY {PLACE}, slice) = $1 THEN slice ELSE -id END AS part
+                WHEN count(*) OVER (PARTITION BY {PLACE}, slice) >= $2 THEN slice ELSE -id END AS part
             FROM (
                 SELECT unit.id AS id, {PLACE},
                     (row_number() OVER (PARTITION BY {PLACE} ORDER BY unit.id) - 1) / $1 AS slice

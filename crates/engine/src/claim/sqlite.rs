@@ -126,7 +126,7 @@ async fn claim(tx: &mut Tx, ask: Ask<'_>, hints: &Hints) -> Result<Vec<Claimed>,
         .collect())
 }
 
-/// Breaks up the last hint.
+/// What the last hint named besides.
 async fn put_back(tx: &mut Tx, ask: Ask<'_>, hints: &Hints) -> Result<(), DbError> {
     let place = Place {
         pool: ask.pool,
@@ -137,8 +137,9 @@ async fn put_back(tx: &mut Tx, ask: Ask<'_>, hints: &Hints) -> Result<(), DbErro
         version: hints.version,
     };
     let taken: HashSet<&UnitId> = hints.units.iter().collect();
-    let rest = hints.rest.iter().filter(|unit| !taken.contains(unit));
-    queue::put_each(tx, &place, rest.copied()).await
+    let mut rest = hints.rest.clone();
+    rest.retain(|unit| !taken.contains(unit));
+    queue::put_back(tx, &place, &rest, fewest_hints(ask.most) == 1).await
 }
 
 /// All statements of a claim, for tests of their plans.
