@@ -32,16 +32,18 @@ CREATE TABLE unit (
 CREATE INDEX unit_parked ON unit (due_at, id) WHERE shelf = 'parked';
 CREATE INDEX unit_waiting ON unit (id) WHERE shelf = 'waiting';
 
--- The queue, in exactly the claim's order: a hint for every ready unit, and some that are stale.
--- See src/ready.rs.
+-- The queue, in exactly the claim's order: every ready unit is named in a hint, some of which are
+-- stale. See src/queue.rs.
 CREATE TABLE ready (
     pool {text} NOT NULL,
     upstream {text} NOT NULL,
     rank {small} NOT NULL,
     due_at {time} NOT NULL,
-    unit {int} NOT NULL,
+    unit {int} NOT NULL,                -- the first that it names
     kind {text} NOT NULL,
     version {small} NOT NULL,
+    size {small} NOT NULL,              -- how many it names
+    units {text},                       -- all of them, with commas; null: that one alone
     PRIMARY KEY (pool, upstream, rank, due_at, unit)
 ){queue};
 
@@ -94,8 +96,9 @@ CREATE INDEX requirement_deadline ON requirement (deadline, parent, child) WHERE
 -- Units whose edges the resolver must look at: they ended, or began to wait.
 CREATE TABLE unfolded (
     seq {id},
-    unit {int} NOT NULL,
-    waits {bool} NOT NULL               -- it is the parent that began to wait
+    units {text} NOT NULL,              -- with commas
+    size {small} NOT NULL,              -- how many
+    waits {bool} NOT NULL               -- they began to wait; else: they ended
 ){hot};
 
 -- One process that runs units. Its heartbeat is its lease on all of them.

@@ -29,10 +29,16 @@
 //! SKIP LOCKED scan on an older snapshot waits for rows that another worker is
 //! completing); a lease column per unit (a write per unit per heartbeat).
 
+mod by_name;
+mod postgres;
+mod sqlite;
+
 use db::{Bulk, Db, DbError, Dialect, Row, Statement, Timestamp, Tx, sql};
 use serde_json::Value;
 
-use crate::{Rank, UnitId, holding::Draft};
+use crate::{Rank, UnitId, holding::Draft, queue};
+
+pub(crate) use self::{postgres::text as postgres_text, sqlite::texts as sqlite_texts};
 
 /// Something is ready for this upstream at this rank, the oldest since `due_at`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +61,8 @@ pub(crate) struct Claimed {
     pub partials: i64,
     pub lost: i64,
     pub body: bool,
+    /// Somebody required it when it was claimed.
+    pub required: bool,
     pub payload: Option<Value>,
     pub cursor: Option<Value>,
     /// When its last run failed, if it did and nothing has gone well since.
@@ -129,7 +137,7 @@ pub(crate) struct Ask<'a> {
     pub most: usize,
     /// The kinds this process can run, with its version of each.
     pub kinds: &'a [(&'static str, i64)],
-    /// Only these units; none means all.
+    /// Only these units, which are few; none means all.
     pub only: Option<&'a [UnitId]>,
     pub now: Timestamp,
 }
@@ -154,21 +162,26 @@ pub(crate) async fn claim(
     let mut claimed: Vec<Claimed> = Vec::new();
     let mut stale = false;
     while claimed.len() < ask.most {
-        let most = ask.most - claimed.len();
-        let (units, hints) = match tx.dialect() {
-            Dialect::Sqlite => take_on_sqlite(tx, Ask { most, ..ask }).await?,
-            Dialect::Postgres => take_on_postgres(tx, Ask { most, ..ask }, holding).await?,
+        let ask = Ask {
+            most: ask.most - claimed.len(),
+            ..ask
         };
-        holding.add(units.iter().map(Claimed::attempt));
-        let good = units.len();
-        claimed.extend(units);
-        if hints == good {
+        let taken = match (ask.only, tx.dialect()) {
+            (Some(_), _) => by_name::take(tx, ask).await?,
+            (None, Dialect::Sqlite) => sqlite::take(tx, ask).await?,
+            (None, Dialect::Postgres) => postgres::take(tx, ask, holding).await?,
+        };
+        holding.add(taken.units.iter().map(Claimed::attempt));
+        let good = taken.units.len();
+        claimed.extend(taken.units);
+        stale |= taken.hints != good;
+        // Behind stale ones there may be more.
+        if !taken.more && taken.hints == good {
             break;
         }
-        // Behind stale ones there may be more.
-        stale = true;
     }
-    if tx.dialect() == Dialect::Sqlite && !claimed.is_empty() {
+    let written = ask.only.is_none() && tx.dialect() == Dialect::Postgres;
+    if !written && !claimed.is_empty() {
         holding.open(tx).await?;
         holding.write(tx).await?;
     }
@@ -181,60 +194,19 @@ pub(crate) async fn claim(
     })
 }
 
-/// Takes hints and units, and writes what the lane holds: one round trip.
-/// Returns the units and the number of hints.
-async fn take_on_postgres(
-    tx: &mut Tx,
-    ask: Ask<'_>,
-    holding: &mut Draft,
-) -> Result<(Vec<Claimed>, usize), DbError> {
-    let (row, held) = holding.open(tx).await?;
-    let statement = bind(postgres_text(ask.kinds.len(), ask.only), ask, ask.now)
-        .bind(row)
-        .bind(held);
-    let rows = tx.fetch_all(statement).await?;
-    let Some(first) = rows.first() else {
-        return Ok((Vec::new(), 0));
-    };
-    let hints: i64 = first.get("hints")?;
-    if first.get::<Option<UnitId>>("id")?.is_none() {
-        return Ok((Vec::new(), hints as usize));
-    }
-    let units: Vec<Claimed> = rows
-        .iter()
-        .map(|row| read(row, ask))
-        .collect::<Result<_, _>>()?;
-    if first.get::<Option<i64>>("holding")?.is_none() {
-        // Others took this process for dead and removed its row.
-        let mut with = units.iter().map(Claimed::attempt);
-        holding.insert_with(tx, &mut with).await?;
-    }
-    Ok((units, hints as usize))
+/// What one round of statements brought.
+#[derive(Debug, Default)]
+struct Round {
+    units: Vec<Claimed>,
+    /// Units that the hints named.
+    hints: usize,
+    /// It took no more hints than seemed enough, and there may be others.
+    more: bool,
 }
 
-/// Nobody else writes meanwhile: the place of the last hint is found first, and
-/// then both tables are changed up to there.
-async fn take_on_sqlite(tx: &mut Tx, ask: Ask<'_>) -> Result<(Vec<Claimed>, usize), DbError> {
-    let kinds = ask.kinds.len();
-    let last = tx
-        .fetch_optional(bind(sqlite_last_text(kinds, ask.only), ask, ask.now))
-        .await?;
-    // Fewer hints than asked for: all that are due.
-    let (due_at, unit) = match last {
-        Some(row) => (row.get("due_at")?, row.get("unit")?),
-        None => (ask.now, i64::MAX),
-    };
-    let rows = tx
-        .fetch_all(bind(sqlite_claim_text(kinds, ask.only), ask, due_at).bind(unit))
-        .await?;
-    let hints = tx
-        .execute(bind(sqlite_delete_text(kinds, ask.only), ask, due_at).bind(unit))
-        .await?;
-    let units = rows
-        .iter()
-        .map(|row| read(row, ask))
-        .collect::<Result<_, _>>()?;
-    Ok((units, hints as usize))
+/// How many hints are enough if all of them are bundles.
+fn fewest_hints(most: usize) -> usize {
+    most.div_ceil(queue::bundle())
 }
 
 /// The arguments that all statements here share.
@@ -295,102 +267,46 @@ fn known(kind: &str, kinds: usize) -> String {
 
 const CLAIM: &str =
     "UPDATE unit SET state = 'running', worker = $1, attempt = attempt + 1, again = FALSE";
-/// What most units have none of travels as one null: on SQLite every value of a
-/// row is an allocation.
-const CLAIMED: &str = "id, kind, key, attempt,
-    CASE WHEN strikes + partials + lost > 0 OR body
-         THEN strikes || ' ' || partials || ' ' || lost || CASE WHEN body THEN ' 1' ELSE ' 0' END
-    END AS past";
+/// What most units have none of, as one value: five would each have to be stored,
+/// sent and read.
+const PAST: &str = "CASE WHEN strikes + partials + lost > 0 OR body OR required
+    THEN strikes || ' ' || partials || ' ' || lost || CASE WHEN body THEN ' 1' ELSE ' 0' END
+        || CASE WHEN required THEN ' 1' ELSE ' 0' END END";
 const PLACE: &str = "pool = $2 AND upstream = $3 AND rank = $4";
 
-pub(crate) fn postgres_text(kinds: usize, only: Option<&[UnitId]>) -> String {
-    let (known, among) = (known("kind", kinds), among(only));
-    let (row, held) = (7 + 2 * kinds, 8 + 2 * kinds);
-    format!(
-        // Arrays, so that each part runs once and is looked up by ctid and by id,
-        // whatever the planner believes of the number of rows.
-        "WITH taken AS (
-            DELETE FROM ready WHERE ctid = ANY(ARRAY(
-                SELECT ctid FROM ready WHERE {PLACE} AND due_at <= $5 AND {known}{among}
-                ORDER BY due_at, unit LIMIT $6 FOR UPDATE SKIP LOCKED))
-            RETURNING unit),
-         claimed AS (
-            {CLAIM} WHERE id = ANY(ARRAY(SELECT unit FROM taken))
-              AND state = 'ready' AND rank = $4 AND due_at <= $5 AND {known}
-            RETURNING {CLAIMED}),
-         written AS (
-            UPDATE holding SET units =
-                ltrim(${held} || ' ' || (SELECT string_agg(id::text, ' ') FROM claimed))
-            WHERE id = ${row} AND EXISTS (SELECT 1 FROM claimed) RETURNING id AS holding)
-         SELECT hints, claimed.*, written.holding FROM (SELECT count(*) AS hints FROM taken) AS all_taken
-         LEFT JOIN claimed ON TRUE LEFT JOIN written ON TRUE"
-    )
-}
-
-pub(crate) fn sqlite_last_text(kinds: usize, only: Option<&[UnitId]>) -> String {
-    format!(
-        "SELECT due_at, unit FROM ready WHERE {PLACE} AND due_at <= $5 AND {}{}
-         ORDER BY due_at, unit LIMIT 1 OFFSET $6 - 1",
-        known("kind", kinds),
-        among(only)
-    )
-}
-
-pub(crate) fn sqlite_claim_text(kinds: usize, only: Option<&[UnitId]>) -> String {
-    let (hinted, among, unit) = (known("kind", kinds), among(only), 7 + 2 * kinds);
-    // The plus: by kind it would find every unit there is.
-    let known = known("+kind", kinds);
-    format!(
-        "{CLAIM} WHERE id IN (SELECT unit FROM ready
-            WHERE {PLACE} AND (due_at, unit) <= ($5, ${unit}) AND {hinted}{among})
-           AND state = 'ready' AND rank = $4 AND due_at <= $5 AND {known}
-         RETURNING {CLAIMED}"
-    )
-}
-
-pub(crate) fn sqlite_delete_text(kinds: usize, only: Option<&[UnitId]>) -> String {
-    let (known, among, unit) = (known("kind", kinds), among(only), 7 + 2 * kinds);
-    format!(
-        "DELETE FROM ready WHERE {PLACE} AND (due_at, unit) <= ($5, ${unit}) AND {known}{among}"
-    )
-}
-
-/// The condition that a worker for some units only adds. They are few, and the text of all other
-/// workers stays the same.
-pub(crate) fn among(only: Option<&[UnitId]>) -> String {
-    match only {
-        None => String::new(),
-        // No unit has this number.
-        Some([]) => " AND unit IN (0)".to_owned(),
-        Some(some) => {
-            let some: Vec<String> = some.iter().map(ToString::to_string).collect();
-            format!(" AND unit IN ({})", some.join(", "))
-        }
+/// A claimed unit of which the database said these things.
+fn unit(ask: Ask<'_>, id: UnitId, kind: String, key: String, attempt: i64, past: &str) -> Claimed {
+    let mut past = past.split(' ').map(|count| count.parse().unwrap_or(0));
+    let mut next = || past.next().unwrap_or(0);
+    Claimed {
+        id,
+        kind,
+        key,
+        upstream: ask.upstream.to_owned(),
+        attempt,
+        rank: ask.rank,
+        strikes: next(),
+        partials: next(),
+        lost: next(),
+        body: next() > 0,
+        required: next() > 0,
+        payload: None,
+        cursor: None,
+        failed_at: None,
+        troubled: false,
     }
 }
 
 fn read(row: &Row, ask: Ask<'_>) -> Result<Claimed, DbError> {
     let past: Option<String> = row.get("past")?;
-    let mut past = past
-        .iter()
-        .flat_map(|past| past.split(' '))
-        .map(|count| count.parse().unwrap_or(0));
-    Ok(Claimed {
-        id: row.get("id")?,
-        kind: row.get("kind")?,
-        key: row.get("key")?,
-        upstream: ask.upstream.to_owned(),
-        attempt: row.get("attempt")?,
-        rank: ask.rank,
-        strikes: past.next().unwrap_or(0),
-        partials: past.next().unwrap_or(0),
-        lost: past.next().unwrap_or(0),
-        body: past.next().unwrap_or(0) > 0,
-        payload: None,
-        cursor: None,
-        failed_at: None,
-        troubled: false,
-    })
+    Ok(unit(
+        ask,
+        row.get("id")?,
+        row.get("kind")?,
+        row.get("key")?,
+        row.get("attempt")?,
+        past.as_deref().unwrap_or_default(),
+    ))
 }
 
 /// JSON as this engine wrote it; what is not JSON is no reason to fail a claim.

@@ -283,13 +283,7 @@ async fn insert(
                 state.as_str().to_owned()
             }),
         )
-        .ints(
-            "rank",
-            units.iter().map(|unit| match unit.mode {
-                Mode::Ensure => Rank::First.number(),
-                Mode::RunNow => Rank::RunNow.number(),
-            }),
-        )
+        .ints("rank", units.iter().map(|unit| first_rank(unit).number()))
         .times(
             "due_at",
             units.iter().map(|unit| unit.due_at.unwrap_or(now)),
@@ -305,25 +299,29 @@ async fn insert(
          FROM {rows} WHERE TRUE
          ON CONFLICT (kind, key) DO NOTHING
          RETURNING id, kind, key";
-    let created = match tx.dialect() {
-        Dialect::Sqlite => {
-            let created = tx.fetch_bulk(Statement::new(insert), rows).await?;
-            queue::note(tx, queue::ids(&created)?).await?;
-            created
-        }
-        // In one statement, which need not look the new rows up again.
-        Dialect::Postgres => {
-            let text = format!(
-                "WITH created AS ({insert}, pool, upstream, state, rank, due_at, version),
-                 noted AS (INSERT INTO ready (pool, upstream, rank, due_at, unit, kind, version)
-                    SELECT pool, upstream, rank, due_at, id, kind, version FROM created
-                    WHERE state = 'ready')
-                 SELECT id, kind, key FROM created"
-            );
-            tx.fetch_bulk(Statement::built(text), rows).await?
-        }
-    };
-    collect(units, created, true)
+    let created = tx.fetch_bulk(Statement::new(insert), rows).await?;
+    let created = collect(units, created, true)?;
+    let ready = units.iter().filter(|unit| unit.requirements.is_empty());
+    let places = ready.filter_map(|unit| {
+        let place = queue::Place {
+            pool: unit.pool,
+            upstream: &unit.upstream,
+            rank: first_rank(unit),
+            due_at: unit.due_at.unwrap_or(now),
+            kind: unit.kind,
+            version: unit.version,
+        };
+        Some((place, created.get(&name(unit))?.id))
+    });
+    queue::put(tx, places.collect::<Vec<_>>()).await?;
+    Ok(created)
+}
+
+fn first_rank(unit: &Enqueue) -> Rank {
+    match unit.mode {
+        Mode::Ensure => Rank::First,
+        Mode::RunNow => Rank::RunNow,
+    }
 }
 
 /// Running units run once more.

@@ -8,7 +8,7 @@ use db::{Db, DbError, Row, Statement, Timestamp, sql};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Engine, Rank, State, UnitId, claim::json, holding, selection::Conditions};
+use crate::{Engine, Rank, State, UnitId, claim::json, holding, queue, selection::Conditions};
 pub(crate) use upstreams::upstream_view;
 pub use upstreams::{BudgetView, UpstreamView};
 
@@ -293,8 +293,9 @@ impl Engine {
     pub async fn pools(&self) -> Result<Vec<PoolView>, DbError> {
         let rows = self
             .db
-            .fetch_all(sql!(
-                "SELECT name, max(paused_at) AS paused_at, max(paused_why) AS paused_why,
+            .fetch_all(
+                Statement::built(format!(
+                    "SELECT name, max(paused_at) AS paused_at, max(paused_why) AS paused_why,
                     sum(due) AS due, sum(later) AS later
                  FROM (
                     SELECT name, paused_at, paused_why, 0 AS due, 0 AS later FROM pool
@@ -302,11 +303,13 @@ impl Engine {
                     SELECT unit.pool, NULL, NULL,
                         CASE WHEN unit.due_at <= $1 THEN 1 ELSE 0 END,
                         CASE WHEN unit.due_at <= $1 THEN 0 ELSE 1 END
-                    FROM ready JOIN unit ON unit.id = ready.unit AND unit.state = 'ready'
-                      AND unit.rank = ready.rank AND unit.due_at = ready.due_at
+                    FROM {} JOIN unit ON unit.id = named.id AND unit.state = 'ready'
+                      AND unit.rank = named.rank AND unit.due_at = named.due_at
                  ) AS every GROUP BY name ORDER BY name",
-                self.clock.now()
-            ))
+                    queue::named(self.db.dialect())
+                ))
+                .bind(self.clock.now()),
+            )
             .await?;
         let mut running: BTreeMap<String, i64> = BTreeMap::new();
         for unit in holding::running_now(&self.db).await?.into_values() {

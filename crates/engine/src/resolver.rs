@@ -18,12 +18,12 @@ use db::{Bulk, DbError, Timestamp, Tx, sql, transact};
 
 use crate::{Engine, MOST_ROWS, Rank, UnitId, queue};
 
-/// Notes taken in one transaction. Each may touch more rows than itself (its
-/// edge, the note), so it stays below the limit on rows.
-const NOTES: usize = MOST_ROWS / 2;
+/// Units whose notes are taken in one transaction, or somewhat more. Each may touch
+/// more rows than itself (its edge, its parent), so it stays below the limit on rows.
+const UNITS: usize = MOST_ROWS / 2;
 
 impl Engine {
-    /// Folds one batch of notes; returns how many there were.
+    /// Folds one batch of notes; returns how many units they were about.
     pub(crate) async fn fold_once(&self) -> Result<usize, DbError> {
         // Most of the time there is nothing: find out without being a writer.
         if self
@@ -82,8 +82,12 @@ impl Engine {
 async fn fold(tx: &mut Tx, now: Timestamp) -> Result<usize, DbError> {
     let text = format!(
         "DELETE FROM unfolded WHERE seq IN (
-            SELECT seq FROM unfolded ORDER BY seq LIMIT {NOTES} {}
-         ) RETURNING unit, waits",
+            SELECT seq FROM (
+                SELECT seq, sum(size) OVER (ORDER BY seq) - size AS before FROM (
+                    SELECT seq, size FROM unfolded ORDER BY seq LIMIT {UNITS} {}
+                ) AS first
+            ) AS counted WHERE before < {UNITS}
+         ) RETURNING units, waits",
         tx.dialect().skip_locked()
     );
     let notes = tx.fetch_all(db::Statement::built(text)).await?;
@@ -94,8 +98,9 @@ async fn fold(tx: &mut Tx, now: Timestamp) -> Result<usize, DbError> {
         } else {
             &mut ended
         };
-        side.push(note.get("unit")?);
+        side.extend(queue::listed(&note.get::<String>("units")?));
     }
+    let folded = ended.len() + waiting.len();
     for side in [&mut ended, &mut waiting] {
         side.sort_unstable();
         side.dedup();
@@ -123,7 +128,7 @@ async fn fold(tx: &mut Tx, now: Timestamp) -> Result<usize, DbError> {
         crate::requirement::unfold_waiting(tx, waiting).await?;
     }
     settle(tx, parents, now).await?;
-    Ok(notes.len())
+    Ok(folded)
 }
 
 /// Looks at the open and failed edges on one side of these units; true if it

@@ -68,6 +68,12 @@ impl Held {
 }
 
 impl Hand {
+    /// One that runs these units alone.
+    pub fn only(mut self, units: Vec<UnitId>) -> Self {
+        self.process.only = Some(units);
+        self
+    }
+
     /// Registers a process that can run these kinds.
     pub async fn start(
         engine: &Engine,
@@ -250,17 +256,20 @@ pub fn survey_text() -> String {
 
 /// The claim as the database gets it, for tests of its plan. Its arguments:
 /// worker, pool, upstream, rank, now, most, then name and version of each kind;
-/// on PostgreSQL then the lane's holding, by its row and its units.
+/// on PostgreSQL then the lane's holding, by its row and its units, and the fewest
+/// hints; on SQLite then a unit.
 pub fn claim_texts(dialect: db::Dialect, kinds: usize) -> Vec<String> {
     use crate::claim;
     match dialect {
-        db::Dialect::Postgres => vec![claim::postgres_text(kinds, None)],
-        db::Dialect::Sqlite => vec![
-            claim::sqlite_last_text(kinds, None),
-            claim::sqlite_claim_text(kinds, None),
-            claim::sqlite_delete_text(kinds, None),
-        ],
+        db::Dialect::Postgres => vec![claim::postgres_text(kinds)],
+        db::Dialect::Sqlite => claim::sqlite_texts(kinds),
     }
+}
+
+/// Makes hints for many units out of this many, in the whole process, so that a few
+/// units are enough to meet them.
+pub fn bundle_by(units: usize) {
+    crate::queue::bundle_by(units);
 }
 
 /// The duties, one call each.

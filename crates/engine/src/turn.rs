@@ -27,7 +27,7 @@ use crate::{
     finish::{self, Attempt, Closing, FinishError, Writer},
     holding::{self, Draft, Holding, Whose},
     process::Recorder,
-    requirement,
+    queue, requirement,
     run::Ending,
     upstream::{
         Upstreams,
@@ -219,9 +219,9 @@ impl Process {
     pub(crate) async fn has_suspect(&self, desk: &Desk) -> Result<bool, DbError> {
         for (kind, version) in &desk.kinds {
             let text = format!(
-                "SELECT unit FROM ready WHERE pool = $1 AND rank = $2
-                   AND due_at <= $3 AND kind = $4 AND version <= $5{} LIMIT 1",
-                claim::among(self.only.as_deref())
+                "SELECT pool FROM {} AND pool = $1 AND rank = $2
+                   AND due_at <= $3 AND kind = $4 AND version <= $5 LIMIT 1",
+                queue::among(self.only.as_deref())
             );
             let statement = db::Statement::built(text)
                 .bind(&desk.pool)

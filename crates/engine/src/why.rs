@@ -223,7 +223,7 @@ impl Engine {
             let row = self
                 .db
                 .fetch_one(sql!(
-                    "SELECT count(*) AS ahead FROM (SELECT 1 FROM ready
+                    "SELECT COALESCE(sum(size), 0) AS ahead FROM (SELECT size FROM ready
                         WHERE pool = $1 AND due_at < $2 LIMIT 10000) AS before",
                     &unit.pool,
                     unit.due_at.unwrap_or(self.clock.now())

@@ -19,12 +19,13 @@ use db::DbError;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Count, Engine, Handler, Kind, Pool, Probe, Subprocesses, UnitId, claim,
+    Count, Engine, Handler, Kind, Pool, Probe, Subprocesses, UnitId,
     desk::Desk,
     heart, holding,
     lane::Lane,
     lease::Introduction,
     process::Recorder,
+    queue,
     turn::{Process, SharedProcess},
 };
 
@@ -477,10 +478,7 @@ impl House {
             return Ok(false);
         }
         let only = self.process.only.as_deref();
-        // What waits for whom does not matter.
-        let ours = claim::among(only).replace(" AND unit", " WHERE unit");
-        let unfolded = format!("SELECT 1 AS n FROM unfolded{ours} LIMIT 1");
-        let unfolded = db::Statement::built(unfolded);
+        let unfolded = db::sql!("SELECT seq FROM unfolded LIMIT 1");
         let unfolded = self.engine.db.fetch_optional(unfolded).await?;
         let running = holding::running_now(&self.engine.db).await?;
         let ours = |id| only.is_none_or(|only| only.contains(id));
@@ -502,9 +500,9 @@ impl House {
         for pair in desk.due_pairs(now) {
             for (kind, version) in &desk.kinds {
                 let text = format!(
-                    "SELECT unit FROM ready WHERE pool = $1 AND upstream = $2
-                       AND rank = $3 AND due_at <= $4 AND kind = $5 AND version <= $6{} LIMIT 1",
-                    claim::among(self.process.only.as_deref())
+                    "SELECT pool FROM {} AND pool = $1 AND upstream = $2
+                       AND rank = $3 AND due_at <= $4 AND kind = $5 AND version <= $6 LIMIT 1",
+                    queue::among(self.process.only.as_deref())
                 );
                 let statement = db::Statement::built(text)
                     .bind(&desk.pool)

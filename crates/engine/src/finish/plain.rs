@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use db::{Bulk, DbError, Dialect, Statement, Timestamp, Tx};
 
 use super::{Attempt, Row, keep};
-use crate::{Kind, UnitId, queue, requirement, transition::After};
+use crate::{Kind, State, UnitId, queue, requirement, transition::After};
 
 /// On SQLite, up to so many different fencing numbers get a statement each.
 const FEW_FENCES: usize = 4;
@@ -33,17 +33,76 @@ pub(super) async fn end(
                     .map(|(closing, _, _)| (closing.unit.attempt(), false)),
             );
             let ended = || rows.iter().map(|(closing, _, _)| closing.unit.id);
-            queue::note(tx, ended()).await?;
-            return requirement::unfold_required(tx, ended().collect()).await;
+            if next.state == State::Ready {
+                queue::note(tx, ended()).await?;
+            }
+            let required = rows.iter().filter(|(closing, _, _)| closing.unit.required);
+            let required = required.map(|(closing, _, _)| closing.unit.id).collect();
+            return requirement::unfold(tx, required).await;
         }
         tx.undo().await?;
     }
-    let text = "FROM {rows} WHERE unit.id = r.unit AND unit.attempt = r.fence
-        AND unit.state = 'running' RETURNING id, attempt, required, state";
-    let ended = tx
+    match tx.dialect() {
+        Dialect::Sqlite => {
+            let text = format!(
+                "{END} FROM {{rows}} WHERE unit.id = r.unit AND unit.attempt = r.fence
+                   AND unit.state = 'running' RETURNING id, attempt, required, state"
+            );
+            let ended = tx
+                .fetch_bulk(statement(kind, next, now, text), fenced(rows))
+                .await?;
+            keep(tx, &ended, kept).await
+        }
+        Dialect::Postgres => end_at_once(tx, kind, rows, next, now, kept).await,
+    }
+}
+
+/// One statement, which returns only what is out of the ordinary.
+async fn end_at_once(
+    tx: &mut Tx,
+    kind: &Kind,
+    rows: &[&Row<'_>],
+    next: &After,
+    now: Timestamp,
+    kept: &mut HashMap<Attempt, bool>,
+) -> Result<(), DbError> {
+    let text = format!(
+        "WITH given AS MATERIALIZED (SELECT r.unit, r.fence, r.wanted FROM {{rows}}),
+         ended AS ({END} FROM given
+            WHERE unit.id = given.unit AND unit.attempt = given.fence AND unit.state = 'running'
+            RETURNING id, attempt, required, state)
+         SELECT given.unit, given.fence, ended.required, ended.state
+         FROM given LEFT JOIN ended ON ended.id = given.unit AND ended.attempt = given.fence
+         WHERE ended.id IS NULL OR ended.required <> given.wanted OR ended.state <> $2"
+    );
+    let odd = tx
         .fetch_bulk(statement(kind, next, now, text), fenced(rows))
         .await?;
-    keep(tx, &ended, kept).await
+    let units = rows.iter().map(|(closing, _, _)| &closing.unit);
+    kept.extend(units.map(|unit| (unit.attempt(), unit.required)));
+    let mut back = Vec::new();
+    for row in &odd {
+        let attempt: Attempt = (row.get("unit")?, row.get("fence")?);
+        match row.get::<Option<bool>>("required")? {
+            None => {
+                kept.remove(&attempt);
+            }
+            Some(required) => {
+                kept.insert(attempt, required);
+                if row.get::<String>("state")? == "ready" {
+                    back.push(attempt.0);
+                }
+            }
+        }
+    }
+    if next.state == State::Ready {
+        let ended = rows.iter().map(|(closing, _, _)| closing.unit.attempt());
+        back = ended
+            .filter(|one| kept.contains_key(one))
+            .map(|(id, _)| id)
+            .collect();
+    }
+    queue::note(tx, back).await
 }
 
 /// Returns how many fences held.
@@ -57,23 +116,31 @@ async fn end_silently(
     next: &After,
     now: Timestamp,
 ) -> Result<u64, DbError> {
-    let mut fences: BTreeMap<i64, Vec<UnitId>> = BTreeMap::new();
+    // What is rare makes the numbers differ, and is then written one by one: a unit
+    // that is wanted again, or that somebody requires since it was claimed.
+    const USUAL: &str = "state = 'running' AND NOT again";
+    let mut fences: BTreeMap<(i64, bool), Vec<UnitId>> = BTreeMap::new();
     for (closing, _, _) in rows {
         let (id, fence) = closing.unit.attempt();
-        fences.entry(fence).or_default().push(id);
+        let group = (fence, closing.unit.required);
+        fences.entry(group).or_default().push(id);
     }
     if fences.len() > FEW_FENCES {
-        let text = "FROM {rows} WHERE unit.id = r.unit AND unit.attempt = r.fence
-            AND unit.state = 'running'";
+        let text = format!(
+            "{END} FROM {{rows}} WHERE unit.id = r.unit AND unit.attempt = r.fence AND {USUAL}
+               AND unit.required = r.wanted"
+        );
         return tx
             .execute_bulk(statement(kind, next, now, text), fenced(rows))
             .await;
     }
     let mut ended = 0;
-    for (fence, units) in fences {
-        let text = "WHERE id IN (SELECT r.unit FROM {rows}) AND attempt = $7
-            AND state = 'running'";
-        let statement = statement(kind, next, now, text).bind(fence);
+    for ((fence, required), units) in fences {
+        let text = format!(
+            "{END} WHERE id IN (SELECT r.unit FROM {{rows}}) AND attempt = $7 AND {USUAL}
+               AND required = $8"
+        );
+        let statement = statement(kind, next, now, text).bind(fence).bind(required);
         ended += tx
             .execute_bulk(statement, Bulk::new().ints("unit", units))
             .await?;
@@ -81,29 +148,28 @@ async fn end_silently(
     Ok(ended)
 }
 
-fn statement(kind: &Kind, next: &After, now: Timestamp, which: &str) -> Statement {
-    Statement::built(format!(
-        "UPDATE unit SET
-            state = CASE WHEN again THEN 'ready' ELSE $2 END,
-            rank = CASE WHEN again THEN 2 WHEN $2 = 'done' THEN rank ELSE $3 END,
-            due_at = CASE WHEN again THEN $1 WHEN $2 = 'done' THEN due_at ELSE $4 END,
-            worker = NULL, strikes = 0, partials = 0, lost = 0,
-            cadence = $5, version = $6, again = FALSE, ended_at = $1, succeeded_at = $1
-         {which}"
-    ))
-    .bind(now)
-    .bind(next.state.as_str())
-    .bind(next.rank.number())
-    .bind(next.due_at)
-    .bind(kind.cadence_seconds())
-    .bind(kind.version)
+const END: &str = "UPDATE unit SET
+    state = CASE WHEN again THEN 'ready' ELSE $2 END,
+    rank = CASE WHEN again THEN 2 WHEN $2 = 'done' THEN rank ELSE $3 END,
+    due_at = CASE WHEN again THEN $1 WHEN $2 = 'done' THEN due_at ELSE $4 END,
+    worker = NULL, strikes = 0, partials = 0, lost = 0,
+    cadence = $5, version = $6, again = FALSE, ended_at = $1, succeeded_at = $1";
+
+/// The arguments of [`END`].
+fn statement(kind: &Kind, next: &After, now: Timestamp, text: String) -> Statement {
+    Statement::built(text)
+        .bind(now)
+        .bind(next.state.as_str())
+        .bind(next.rank.number())
+        .bind(next.due_at)
+        .bind(kind.cadence_seconds())
+        .bind(kind.version)
 }
 
 fn fenced(rows: &[&Row<'_>]) -> Bulk {
+    let units = || rows.iter().map(|(closing, _, _)| &closing.unit);
     Bulk::new()
-        .ints("unit", rows.iter().map(|(closing, _, _)| closing.unit.id))
-        .ints(
-            "fence",
-            rows.iter().map(|(closing, _, _)| closing.unit.attempt),
-        )
+        .ints("unit", units().map(|unit| unit.id))
+        .ints("fence", units().map(|unit| unit.attempt))
+        .bools("wanted", units().map(|unit| unit.required))
 }

@@ -1,7 +1,7 @@
 //! Looks for what the engine's own rules should make impossible. A finding is
 //! logged as a warning: it is a bug, and nothing is lost by it.
 
-use db::{Bulk, DbError, sql, transact};
+use db::{Bulk, DbError, Statement, sql, transact};
 
 use crate::{Engine, MOST_ROWS, UnitId, queue, requirement};
 
@@ -43,17 +43,18 @@ impl Engine {
         })
     }
 
-    /// Waiting units that have no open edge, or one whose child has ended, and
-    /// no note that would make the resolver look.
+    /// Waiting units that have no open edge, or one whose child has ended, when
+    /// there is no note that would make the resolver look. While there are notes it
+    /// may be about to, and this waits for the next pass.
     async fn wake_forgotten(&self) -> Result<usize, DbError> {
+        let notes = sql!("SELECT seq FROM unfolded LIMIT 1");
+        if self.db.fetch_optional(notes).await?.is_some() {
+            return Ok(0);
+        }
         let rows = self
             .db
             .fetch_all(sql!(
                 "SELECT id FROM unit WHERE shelf = 'waiting'
-                   AND NOT EXISTS (SELECT 1 FROM unfolded WHERE unfolded.unit = unit.id)
-                   AND NOT EXISTS (SELECT 1 FROM requirement
-                        JOIN unfolded ON unfolded.unit = requirement.child
-                        WHERE requirement.parent = unit.id)
                    AND (NOT EXISTS (SELECT 1 FROM requirement WHERE requirement.parent = unit.id
                                     AND requirement.state = 'open')
                         OR NOT EXISTS (SELECT 1 FROM requirement
@@ -97,17 +98,21 @@ impl Engine {
         let last: Option<UnitId> = row.get("last")?;
         let rows = self
             .db
-            .fetch_all(sql!(
-                "SELECT id FROM unit WHERE id > $1 AND id <= $2 AND state = 'ready'
-                   AND NOT EXISTS (SELECT 1 FROM ready
-                        WHERE ready.pool = unit.pool AND ready.upstream = unit.upstream
-                          AND ready.rank = unit.rank AND ready.due_at = unit.due_at
-                          AND ready.unit = unit.id)
-                 ORDER BY id LIMIT $3",
-                from,
-                last.unwrap_or(0),
-                MOST_ROWS
-            ))
+            .fetch_all(
+                Statement::built(format!(
+                    "SELECT id FROM (
+                        SELECT id, pool, upstream, rank, due_at FROM unit
+                        WHERE id > $1 AND id <= $2 AND state = 'ready'
+                        EXCEPT
+                        SELECT id, pool, upstream, rank, due_at FROM {}
+                        WHERE named.unit <= $2 AND named.id > $1
+                     ) AS forgotten ORDER BY id LIMIT $3",
+                    queue::named(self.db.dialect())
+                ))
+                .bind(from)
+                .bind(last.unwrap_or(0))
+                .bind(MOST_ROWS),
+            )
             .await?;
         let lost = queue::ids(&rows)?;
         let next = match lost.last() {

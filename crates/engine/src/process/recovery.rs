@@ -258,6 +258,7 @@ impl Process {
                 ))
                 .await?;
             let mut claimed = [Claimed {
+                required: true,
                 id: unit,
                 kind: row.get("kind")?,
                 key: row.get("key")?,

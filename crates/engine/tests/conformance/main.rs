@@ -5,6 +5,7 @@
 
 mod breakers;
 mod budgets;
+mod bundles;
 mod claiming;
 mod drill;
 mod enqueueing;

@@ -26,12 +26,11 @@ async fn postgres_never_scans_all_units_even_with_a_generic_plan() {
     tx.script(format!(
         "ANALYZE unit, ready;
          SET LOCAL plan_cache_mode = force_generic_plan;
-         PREPARE claim (bigint, text, text, bigint, timestamptz, bigint, text, bigint, text, bigint, bigint, text) AS {claim}"
+         PREPARE claim (bigint, text, text, bigint, timestamptz, bigint, text, bigint, text, bigint, bigint, text, bigint) AS {claim}"
     ))
     .await
     .unwrap();
-    let explain =
-        "EXPLAIN EXECUTE claim (1, 'p', '', 2, now(), 100, 'test/once', 1, 'test/round', 1, 1, '')";
+    let explain = "EXPLAIN EXECUTE claim (1, 'p', '', 2, now(), 100, 'test/once', 1, 'test/round', 1, 1, '', 1)";
     let rows = tx.fetch_all(sql!(explain)).await.unwrap();
     let plan: Vec<String> = rows
         .iter()
@@ -42,7 +41,11 @@ async fn postgres_never_scans_all_units_even_with_a_generic_plan() {
     assert!(plan.contains("Index Scan using ready_pkey"), "{plan}");
     assert!(plan.contains("Tid Scan on ready"), "{plan}");
     assert!(!plan.contains("Seq Scan"), "{plan}");
-    assert!(!plan.contains("Sort"), "{plan}");
+    // What is sorted, for the running sums, is what the claim has taken already.
+    for (line, above) in plan.lines().skip(1).zip(plan.lines()) {
+        let reads = line.contains("Scan using ready_pkey");
+        assert!(!(reads && above.contains("Sort")), "{plan}");
+    }
 }
 
 #[tokio::test]
@@ -71,8 +74,11 @@ async fn sqlite_claims_through_the_index_in_its_order() {
                 plan.contains("ready USING PRIMARY KEY (pool=? AND upstream=? AND rank=? AND"),
                 "{plan}"
             );
-            assert!(!plan.contains("SCAN"), "{plan}");
-            assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+            // Sums run over the few hints that were found, and may sort those.
+            assert!(
+                !plan.contains("SCAN ready") && !plan.contains("SCAN unit"),
+                "{plan}"
+            );
         }
     }
 }

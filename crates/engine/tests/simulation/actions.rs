@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use db::{sql, testing::CommitFault};
-use engine::{EnqueueError, Requirement, Selection, State};
+use engine::{EnqueueError, Kind, Requirement, Selection, State};
 use rand::RngExt as _;
 
 use crate::model::{Intent, POOLS, UPSTREAMS, Wish, World};
@@ -65,13 +65,19 @@ impl World {
         for wish in &wishes {
             unit = unit.requires(requirement(wish));
         }
-        self.log.push(format!("enqueue {key} now={now} {wishes:?}"));
+        let company = self.company(&kind, &key);
+        self.log.push(format!(
+            "enqueue {key} now={now} {wishes:?} with {company:?}"
+        ));
         let before = self.table.clone();
         self.arm();
-        let result = self.engine.enqueue(vec![unit]).await;
+        let mut units = vec![unit];
+        units.extend(company.iter().map(|(kind, key)| Self::unit(kind, key)));
+        let count = units.len();
+        let result = self.engine.enqueue(units).await;
         let after = self.read_table().await;
         match result {
-            Ok(done) => assert_eq!(done.created + done.existing, 1),
+            Ok(done) => assert_eq!(done.created + done.existing, count),
             Err(EnqueueError::Database(error)) => {
                 self.settle::<()>(Err(error));
             }
@@ -82,6 +88,27 @@ impl World {
             Err(other) => panic!("{other:?}"),
         }
         self.check_enqueue(&before, &after, &kind, &key, now, &wishes);
+        for (kind, key) in &company {
+            self.check_enqueue(&before, &after, kind, key, false, &[]);
+        }
+    }
+
+    /// Others that come by the same call, and so may share their place in the queue.
+    fn company(&mut self, kind: &Kind, key: &str) -> Vec<(Kind, String)> {
+        let mut company: Vec<(Kind, String)> = Vec::new();
+        if self.rng.random_bool(0.3) {
+            let names = self.names.clone();
+            for _ in 0..self.rng.random_range(1..6) {
+                let (other, name) = self.pick(&names);
+                let taken = company
+                    .iter()
+                    .any(|(kind, key)| (kind.name, key) == (other.name, &name));
+                if !taken && (other.name, name.as_str()) != (kind.name, key) {
+                    company.push((other, name));
+                }
+            }
+        }
+        company
     }
 
     /// Requirements on random other units, cycles not excluded.

@@ -41,6 +41,8 @@ fn simulate(on: On, test: &str, first: u64, seeds: u64) {
         .enable_all()
         .build()
         .unwrap();
+    // The few units of a world meet hints for several all the same.
+    engine::steps::bundle_by(2);
     let (first, seeds) = match (
         std::env::var("GLEANER_SIM_SEED"),
         std::env::var_os("GLEANER_LONG"),
