@@ -435,11 +435,11 @@ CREATE TABLE ready (
     upstream TEXT NOT NULL,
     rank INTEGER NOT NULL,
     due_at TEXT NOT NULL,
-    unit INTEGER NOT NULL,
+    unit INTEGER NOT NULL,                -- the first that it names
     kind TEXT NOT NULL,
     version INTEGER NOT NULL,
-    PRIMARY KEY (pool, upstream, rank, due_at, unit)
-) STRICT, WITHOUT ROWID;
+    size INTEGER NOT NULL,              -- how many it names
+    units TEXT,                       -- all of them, with commas;
 
 CREATE VIEW repo_distribution AS
 SELECT e.id AS distribution_id, e.repository AS repo_id, e.ecosystem, e.package AS package_name,
@@ -806,9 +806,9 @@ CREATE UNIQUE INDEX subprocess_unit ON subprocess (unit) WHERE wanted;
 
 CREATE TABLE unfolded (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    unit INTEGER NOT NULL,
-    waits INTEGER NOT NULL               -- it is the parent that began to wait
-) STRICT;
+    units TEXT NOT NULL,              -- with commas
+    size INTEGER NOT NULL,              -- how many
+    waits INTEGER NOT NULL               -- they began to wait;
 
 CREATE TABLE unit (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
