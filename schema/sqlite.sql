@@ -439,7 +439,9 @@ CREATE TABLE ready (
     kind TEXT NOT NULL,
     version INTEGER NOT NULL,
     size INTEGER NOT NULL,              -- how many it names
-    units TEXT,                       -- all of them, with commas;
+    units TEXT,                       -- all of them, with commas (null: that one alone)
+    PRIMARY KEY (pool, upstream, rank, due_at, unit)
+) STRICT, WITHOUT ROWID;
 
 CREATE VIEW repo_distribution AS
 SELECT e.id AS distribution_id, e.repository AS repo_id, e.ecosystem, e.package AS package_name,
@@ -808,7 +810,8 @@ CREATE TABLE unfolded (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     units TEXT NOT NULL,              -- with commas
     size INTEGER NOT NULL,              -- how many
-    waits INTEGER NOT NULL               -- they began to wait;
+    waits INTEGER NOT NULL               -- they began to wait, and have not ended
+) STRICT;
 
 CREATE TABLE unit (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

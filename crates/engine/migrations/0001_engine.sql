@@ -43,7 +43,7 @@ CREATE TABLE ready (
     kind {text} NOT NULL,
     version {small} NOT NULL,
     size {small} NOT NULL,              -- how many it names
-    units {text},                       -- all of them, with commas; null: that one alone
+    units {text},                       -- all of them, with commas (null: that one alone)
     PRIMARY KEY (pool, upstream, rank, due_at, unit)
 ){queue};
 
@@ -98,7 +98,7 @@ CREATE TABLE unfolded (
     seq {id},
     units {text} NOT NULL,              -- with commas
     size {small} NOT NULL,              -- how many
-    waits {bool} NOT NULL               -- they began to wait; else: they ended
+    waits {bool} NOT NULL               -- they began to wait, and have not ended
 ){hot};
 
 -- One process that runs units. Its heartbeat is its lease on all of them.
