@@ -148,6 +148,9 @@ pub(crate) struct Taken {
     pub units: Vec<Claimed>,
     /// It met hints that were stale: what a survey believed to be due was not.
     pub stale: bool,
+    /// It came home empty because others had the hints locked. They may be breaking up
+    /// a bundle, of which there is then enough for everybody.
+    pub contended: bool,
 }
 
 /// Claims up to `ask.most` units, oldest due first, and adds them to what the lane holds.
@@ -160,7 +163,7 @@ pub(crate) async fn claim(
         return Ok(Taken::default());
     }
     let mut claimed: Vec<Claimed> = Vec::new();
-    let mut stale = false;
+    let (mut stale, mut contended) = (false, false);
     while claimed.len() < ask.most {
         let ask = Ask {
             most: ask.most - claimed.len(),
@@ -175,6 +178,7 @@ pub(crate) async fn claim(
         let good = taken.units.len();
         claimed.extend(taken.units);
         stale |= taken.hints != good;
+        contended = taken.contended;
         // Behind stale ones there may be more.
         if !taken.more && taken.hints == good {
             break;
@@ -189,6 +193,7 @@ pub(crate) async fn claim(
     // their ids, everywhere, so that two workers lock rows in the same order.
     claimed.sort_unstable_by_key(|unit| unit.id);
     Ok(Taken {
+        contended: contended && claimed.is_empty(),
         units: claimed,
         stale,
     })
@@ -202,6 +207,8 @@ struct Round {
     hints: usize,
     /// It took no more hints than seemed enough, and there may be others.
     more: bool,
+    /// There were hints, and others had all of them locked.
+    contended: bool,
 }
 
 /// How many hints are enough if all of them are bundles.

@@ -39,6 +39,11 @@ use crate::{
 /// A pair that looked due but gave nothing (others' kinds, rows locked) rests this long.
 const BARREN_RESTS: Duration = Duration::from_secs(1);
 
+/// How often a turn looks again when others have all hints locked, and how long it
+/// waits in between.
+const LOOKS_BESIDE_OTHERS: usize = 20;
+const OTHERS_COMMIT: Duration = Duration::from_millis(2);
+
 /// Requirements in one transaction: each is a unit, an edge and a mark.
 const STAGE: usize = crate::MOST_ROWS / 3;
 
@@ -122,6 +127,7 @@ impl Process {
             let (taken, kept) = written?;
             self.book(desk, &plan, &taken);
             let stale = taken.iter().any(|taken| taken.stale);
+            let contended = taken.iter().any(|taken| taken.contended);
             self.note(closings).await;
             self.recorder.settled(closings);
             closings.clear();
@@ -130,7 +136,13 @@ impl Process {
                 .claimed
                 .extend(taken.into_iter().flat_map(|taken| taken.units));
             looks += 1;
-            if !turned.claimed.is_empty() || want == 0 || (looks >= 2 && !stale) {
+            if !turned.claimed.is_empty() || want == 0 {
+                break;
+            }
+            if contended && looks < LOOKS_BESIDE_OTHERS {
+                // Those who hold the locks commit within milliseconds.
+                tokio::time::sleep(OTHERS_COMMIT).await;
+            } else if looks >= 2 && !stale {
                 break;
             }
             // What has just ended may be due again at once.
@@ -435,7 +447,7 @@ impl Process {
                 // What is due later is not known now: look again before resting.
                 market.surveyed = None;
             }
-            if units.is_empty() && !taken.stale {
+            if units.is_empty() && !taken.stale && !taken.contended {
                 market
                     .barren
                     .insert((pair.upstream.clone(), pair.rank), monotonic + BARREN_RESTS);

@@ -25,6 +25,6 @@ pub(super) async fn take(tx: &mut Tx, ask: Ask<'_>) -> Result<Round, DbError> {
     Ok(Round {
         hints: units.len(),
         units,
-        more: false,
+        ..Round::default()
     })
 }

@@ -20,6 +20,7 @@ pub(super) async fn take(tx: &mut Tx, ask: Ask<'_>, holding: &mut Draft) -> Resu
     let mut round = Round {
         hints: first.get::<i64>("named")? as usize,
         more: taken > 0 && taken == first.get::<i64>("enough")?,
+        contended: taken == 0 && first.get::<i64>("enough")? > 0,
         ..Round::default()
     };
     if round.hints == ask.most {

@@ -30,7 +30,7 @@ pub(super) async fn take(tx: &mut Tx, ask: Ask<'_>) -> Result<Round, DbError> {
     Ok(Round {
         hints: hints.units.len(),
         units,
-        more: false,
+        ..Round::default()
     })
 }
 

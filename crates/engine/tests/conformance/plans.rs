@@ -7,6 +7,8 @@ use crate::drill::ONCE;
 
 /// Many rows, most of them ready: the case that tempts a planner to read them all.
 async fn fill(db: &TestDb) {
+    // Enough hints that reading all of them would cost more.
+    steps::bundle_by(2);
     let engine = Engine::new((**db).clone(), Clock::system());
     let units = (0..20_000)
         .map(|n| Enqueue::new(&ONCE, format!("k{n}")))
