@@ -167,9 +167,7 @@ both! {
             let parent = all.iter().find(|found| Some(found.id) == fork.fork_of).unwrap();
             let forked = world.add(&format!("https://{host}/{}", fork.path())).await;
             world.run().await;
-            // GitHub answers that by another question, which this world does not know.
-            let expected = (!host.starts_with("github")).then_some(true);
-            assert_eq!(world.metadata(id).await.empty, expected, "{host}");
+            assert_eq!(world.metadata(id).await.empty, Some(true), "{host}");
             let metadata = world.metadata(forked).await;
             assert_eq!((metadata.fork, metadata.parent), (Some(true), Some(parent.path())), "{host}");
         }
