@@ -2,14 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use sqlx::{
-    SqlitePool,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
-};
-
 use crate::{
-    Clock, DbError, Row, Statement, Timestamp, Tx, Wakes, bulk, postgres::Postgres,
-    statement::sqlite_arguments, write_queue::WriteQueue,
+    Clock, DbError, Row, Statement, Timestamp, Tx, Wakes, bulk, postgres::Postgres, sqlite::Sqlite,
 };
 
 /// A database, either of the two. Cheap to clone.
@@ -28,14 +22,7 @@ struct Shared {
 
 #[derive(Debug)]
 pub(crate) enum Pools {
-    Sqlite {
-        /// One connection: SQLite has one writer, so a second could only wait.
-        writer: SqlitePool,
-        /// Readers do not wait for the writer under WAL. In memory there is
-        /// only one connection, and this is the same pool as `writer`.
-        reader: SqlitePool,
-        queue: WriteQueue,
-    },
+    Sqlite(Sqlite),
     Postgres(Postgres),
 }
 
@@ -105,7 +92,8 @@ impl Db {
     /// Opens `sqlite:PATH`, `sqlite::memory:` or `postgres://…`.
     pub async fn connect(url: &str, settings: &Settings) -> Result<Self, DbError> {
         let pools = if let Some(path) = url.strip_prefix("sqlite:") {
-            open_sqlite(path.strip_prefix("//").unwrap_or(path), settings).await?
+            let path = path.strip_prefix("//").unwrap_or(path);
+            Pools::Sqlite(Sqlite::open(path, settings).await?)
         } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             Pools::Postgres(Postgres::open(url, settings).await?)
         } else {
@@ -127,7 +115,7 @@ impl Db {
     /// Which SQL this database speaks.
     pub fn dialect(&self) -> Dialect {
         match self.pools() {
-            Pools::Sqlite { .. } => Dialect::Sqlite,
+            Pools::Sqlite(_) => Dialect::Sqlite,
             Pools::Postgres(_) => Dialect::Postgres,
         }
     }
@@ -162,11 +150,8 @@ impl Db {
         #[cfg(feature = "testing")]
         self.count_statement();
         match self.pools() {
-            Pools::Sqlite { reader, .. } => {
-                let args = sqlite_arguments(statement.args)?;
-                let rows = sqlx::query_with(statement.text, args)
-                    .fetch_all(reader)
-                    .await?;
+            Pools::Sqlite(sqlite) => {
+                let rows = sqlite.fetch_all(statement).await?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
             Pools::Postgres(postgres) => {
@@ -207,7 +192,7 @@ impl Db {
     /// any; with a pooler in between there are none, and polling does the work.
     pub async fn listen(&self) {
         match self.pools() {
-            Pools::Sqlite { .. } => std::future::pending().await,
+            Pools::Sqlite(_) => std::future::pending().await,
             Pools::Postgres(postgres) if postgres.is_pooled() => std::future::pending().await,
             Pools::Postgres(postgres) => self.wakes().listen(postgres.pool()).await,
         }
@@ -230,10 +215,7 @@ impl Db {
     /// Open connections and how many of them are idle.
     pub fn connections(&self) -> (u32, usize) {
         match self.pools() {
-            Pools::Sqlite { reader, writer, .. } => (
-                reader.size() + writer.size(),
-                reader.num_idle() + writer.num_idle(),
-            ),
+            Pools::Sqlite(sqlite) => sqlite.connections(),
             Pools::Postgres(postgres) => (postgres.pool().size(), postgres.pool().num_idle()),
         }
     }
@@ -241,10 +223,7 @@ impl Db {
     /// Waits until all connections are closed; on SQLite this folds the WAL back.
     pub async fn close(&self) {
         match self.pools() {
-            Pools::Sqlite { reader, writer, .. } => {
-                reader.close().await;
-                writer.close().await;
-            }
+            Pools::Sqlite(sqlite) => sqlite.close().await,
             Pools::Postgres(postgres) => postgres.pool().close().await,
         }
     }
@@ -271,59 +250,6 @@ impl Db {
     pub(crate) fn pools(&self) -> &Pools {
         &self.0.pools
     }
-}
-
-async fn open_sqlite(path: &str, settings: &Settings) -> Result<Pools, DbError> {
-    let in_memory = path == ":memory:";
-    let mut options = SqliteConnectOptions::new()
-        .foreign_keys(true)
-        .busy_timeout(settings.timeout)
-        // Statements are few and long-lived; the default of 100 is plenty.
-        .pragma("temp_store", "memory")
-        // As PostgreSQL has it: a pattern means the letters it has.
-        .pragma("case_sensitive_like", "on")
-        .pragma("cache_size", "-16000")
-        // Rows come over a channel from the connection's thread; with the
-        // default of 50 a batch makes the two threads wait for each other.
-        .row_buffer_size(1_000);
-    options = if in_memory {
-        options.in_memory(true)
-    } else {
-        options
-            .filename(path)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .pragma("journal_size_limit", "67108864")
-    };
-    options = options.synchronous(if settings.sync_every_commit {
-        SqliteSynchronous::Full
-    } else {
-        SqliteSynchronous::Normal
-    });
-    // The one connection of an in-memory database is the database: it must stay.
-    let pool = || {
-        SqlitePoolOptions::new()
-            .acquire_timeout(settings.timeout.max(Duration::from_mins(1)))
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .test_before_acquire(false)
-    };
-    let writer = pool()
-        .max_connections(1)
-        .connect_with(options.clone())
-        .await?;
-    let reader = if in_memory {
-        writer.clone()
-    } else {
-        pool()
-            .max_connections(settings.max_connections.clamp(1, 8))
-            .connect_lazy_with(options.pragma("query_only", "on"))
-    };
-    Ok(Pools::Sqlite {
-        writer,
-        reader,
-        queue: WriteQueue::default(),
-    })
 }
 
 /// The address with the password struck out, fit for messages and logs.

@@ -8,6 +8,7 @@ mod migrate;
 mod postgres;
 mod row;
 mod schema;
+mod sqlite;
 mod statement;
 #[cfg(feature = "testing")]
 pub mod testing;

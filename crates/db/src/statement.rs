@@ -50,9 +50,48 @@ impl Statement {
         self
     }
 
+    /// Several statements as one text, for SQLite: the arguments of each come behind those of the
+    /// ones before.
+    pub(crate) fn together(all: Vec<Self>) -> Self {
+        let mut all = all.into_iter();
+        let Some(first) = all.next() else {
+            return Self::new("");
+        };
+        if all.len() == 0 {
+            return first;
+        }
+        let mut text = first.text.as_str().to_owned();
+        let mut args = first.args;
+        for next in all {
+            text.push_str(";\n");
+            push_numbered(&mut text, next.text.as_str(), args.len());
+            args.extend(next.args);
+        }
+        Self {
+            text: AssertSqlSafe(text).into_sql_str(),
+            args,
+        }
+    }
+
     /// How many arguments there are.
     pub fn arguments(&self) -> usize {
         self.args.len()
+    }
+}
+
+/// Appends a text whose `$n` are to mean arguments that come `behind` others.
+fn push_numbered(text: &mut String, piece: &str, behind: usize) {
+    let mut pieces = piece.split('$');
+    text.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        text.push('$');
+        let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = piece.split_at(digits);
+        match number.parse::<usize>() {
+            Ok(number) => text.push_str(&(number + behind).to_string()),
+            Err(_) => text.push_str(number),
+        }
+        text.push_str(rest);
     }
 }
 
@@ -207,5 +246,27 @@ impl PgHasArrayType for PgTime {
 impl Encode<'_, Postgres> for PgTime {
     fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
         Encode::<Postgres>::encode(self.0.to_postgres(), buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_keep_their_statements_when_those_travel_together() {
+        let all = vec![
+            Statement::new("BEGIN IMMEDIATE"),
+            crate::sql!("UPDATE t SET a = $2, b = '$.x' WHERE a = $1", 1, 2),
+            crate::sql!("DELETE FROM t WHERE a = $1 AND b = $12 -- all of them", 3),
+            Statement::new("COMMIT"),
+        ];
+        let together = Statement::together(all);
+        assert_eq!(
+            together.text.as_str(),
+            "BEGIN IMMEDIATE;\nUPDATE t SET a = $2, b = '$.x' WHERE a = $1;\n\
+             DELETE FROM t WHERE a = $3 AND b = $14 -- all of them;\nCOMMIT"
+        );
+        assert_eq!(together.args.len(), 3);
     }
 }

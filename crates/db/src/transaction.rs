@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use sqlx::{Postgres, Sqlite, Transaction};
+use sqlx::{Postgres, SqlSafeStr as _, Transaction};
 
 use crate::{
-    Bulk, Db, DbError, Dialect, Row, Statement, bulk,
-    connect::Pools,
-    statement::{postgres_arguments, sqlite_arguments},
-    write_queue::Turn,
+    Bulk, Db, DbError, Dialect, Row, Statement, bulk, connect::Pools, sqlite::Writing,
+    statement::postgres_arguments,
 };
 
 /// A transaction that may write. Dropped without [`Tx::commit`], it never happened.
@@ -18,13 +16,11 @@ pub struct Tx {
     db: Db,
     /// Ring at commit, so that waiting workers look at once.
     wake: bool,
-    /// Dropped last: the next writer starts when this one is through.
-    _turn: Option<Turn>,
 }
 
 #[derive(Debug)]
 enum Inner {
-    Sqlite(Transaction<'static, Sqlite>),
+    Sqlite(Writing),
     Postgres(Transaction<'static, Postgres>),
 }
 
@@ -42,21 +38,14 @@ impl Transact for DbError {
 
 impl Tx {
     pub(crate) async fn begin(db: &Db, urgent: bool) -> Result<Self, DbError> {
-        let (inner, turn) = match db.pools() {
-            Pools::Sqlite { writer, queue, .. } => {
-                let turn = queue.wait(urgent).await;
-                // IMMEDIATE: take the write lock now, or a transaction that read
-                // first could find at its first write that it must start anew.
-                let tx = writer.begin_with("BEGIN IMMEDIATE").await?;
-                (Inner::Sqlite(tx), Some(turn))
-            }
-            Pools::Postgres(postgres) => (Inner::Postgres(postgres.begin().await?), None),
+        let inner = match db.pools() {
+            Pools::Sqlite(sqlite) => Inner::Sqlite(sqlite.begin(urgent).await),
+            Pools::Postgres(postgres) => Inner::Postgres(postgres.begin().await?),
         };
         Ok(Self {
             inner,
             db: db.clone(),
             wake: false,
-            _turn: turn,
         })
     }
 
@@ -111,13 +100,7 @@ impl Tx {
         #[cfg(feature = "testing")]
         self.db.count_statement();
         match &mut self.inner {
-            Inner::Sqlite(tx) => {
-                let args = sqlite_arguments(statement.args)?;
-                let done = sqlx::query_with(statement.text, args)
-                    .execute(&mut **tx)
-                    .await?;
-                Ok(done.rows_affected())
-            }
+            Inner::Sqlite(tx) => Ok(tx.run(statement).await?.1),
             Inner::Postgres(tx) => {
                 let args = postgres_arguments(statement.args)?;
                 let done = sqlx::query_with(statement.text, args)
@@ -129,16 +112,27 @@ impl Tx {
         }
     }
 
+    /// Runs a statement whose effect is all that is wanted. On SQLite it is sent with the next one,
+    /// or with the commit; an error is then theirs.
+    pub async fn later(&mut self, statement: Statement) -> Result<(), DbError> {
+        match &mut self.inner {
+            Inner::Sqlite(tx) => {
+                #[cfg(feature = "testing")]
+                self.db.count_statement();
+                tx.later(statement);
+                Ok(())
+            }
+            Inner::Postgres(_) => self.execute(statement).await.map(drop),
+        }
+    }
+
     /// Runs a statement and returns its rows.
     pub async fn fetch_all(&mut self, statement: Statement) -> Result<Vec<Row>, DbError> {
         #[cfg(feature = "testing")]
         self.db.count_statement();
         match &mut self.inner {
             Inner::Sqlite(tx) => {
-                let args = sqlite_arguments(statement.args)?;
-                let rows = sqlx::query_with(statement.text, args)
-                    .fetch_all(&mut **tx)
-                    .await?;
+                let (rows, _) = tx.run(statement).await?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
             Inner::Postgres(tx) => {
@@ -188,9 +182,9 @@ impl Tx {
 
     /// Runs several statements without arguments: DDL.
     pub async fn script(&mut self, text: String) -> Result<(), DbError> {
-        let text = sqlx::AssertSqlSafe(text);
+        let text = sqlx::AssertSqlSafe(text).into_sql_str();
         match &mut self.inner {
-            Inner::Sqlite(tx) => sqlx::raw_sql(text).execute(&mut **tx).await.map(drop)?,
+            Inner::Sqlite(tx) => tx.script(text).await?,
             Inner::Postgres(tx) => sqlx::raw_sql(text).execute(&mut **tx).await.map(drop)?,
         }
         Ok(())

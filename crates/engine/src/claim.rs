@@ -38,7 +38,10 @@ use serde_json::Value;
 
 use crate::{Rank, UnitId, holding::Draft, queue};
 
-pub(crate) use self::{postgres::text as postgres_text, sqlite::texts as sqlite_texts};
+pub(crate) use self::{
+    postgres::{one_text as postgres_one_text, text as postgres_text},
+    sqlite::texts as sqlite_texts,
+};
 
 /// Something is ready for this upstream at this rank, the oldest since `due_at`.
 #[derive(Clone, Debug, PartialEq, Eq)]

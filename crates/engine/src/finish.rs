@@ -34,6 +34,8 @@ pub(crate) enum FinishError {
     Database(DbError),
     /// The facts of this one (by index) were refused: it is a strike instead.
     Refused(usize, RunError),
+    /// Not all of them could be ended in the quick way: each is to be looked at.
+    Odd,
 }
 
 impl From<DbError> for FinishError {
@@ -58,6 +60,8 @@ pub(crate) struct Finished {
 pub(crate) struct Writer<'a> {
     pub name: &'a str,
     pub kinds: &'a HashMap<&'static str, Kind>,
+    /// Each unit is looked at, since the quick way has failed.
+    pub careful: bool,
 }
 
 /// Ends runs: facts, cursor, report and the unit's next state, all or nothing
@@ -240,7 +244,7 @@ async fn update(
     writer: Writer<'_>,
     rows: &[Row<'_>],
     now: Timestamp,
-) -> Result<HashMap<Attempt, bool>, DbError> {
+) -> Result<HashMap<Attempt, bool>, FinishError> {
     let mut kept = HashMap::with_capacity(rows.len());
     let mut plain: BTreeMap<&str, Vec<&Row<'_>>> = BTreeMap::new();
     let mut others = Vec::new();
@@ -254,7 +258,7 @@ async fn update(
     }
     for (kind, rows) in plain {
         if let Some(kind) = writer.kinds.get(kind) {
-            plain::end(tx, kind, &rows, now, &mut kept).await?;
+            plain::end(tx, kind, &rows, writer.careful, now, &mut kept).await?;
         }
     }
     update_each(tx, writer, &others, now, &mut kept).await?;

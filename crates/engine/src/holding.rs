@@ -93,17 +93,15 @@ impl Draft {
     /// Writes down all that is held.
     pub(crate) async fn write(&mut self, tx: &mut Tx) -> Result<(), DbError> {
         let row = self.row.map_or(0, |place| place.row);
-        let written = tx
-            .execute(sql!(
-                "UPDATE holding SET units = $2 WHERE id = $1",
-                row,
-                text(&self.units)
-            ))
-            .await?;
-        if written == 0 {
-            self.insert(tx).await?;
-        }
-        Ok(())
+        // Others may have taken this process for dead and removed the row.
+        tx.later(sql!(
+            "INSERT INTO holding (id, worker, units) VALUES ($1, $2, $3)
+             ON CONFLICT (id) DO UPDATE SET units = excluded.units",
+            row,
+            self.worker,
+            text(&self.units)
+        ))
+        .await
     }
 
     /// One more row, after others have declared the process dead and removed its

@@ -256,12 +256,14 @@ pub fn survey_text() -> String {
 
 /// The claim as the database gets it, for tests of its plan. Its arguments:
 /// worker, pool, upstream, rank, now, most, then name and version of each kind;
-/// on PostgreSQL then the lane's holding, by its row and its units, and the fewest
-/// hints; on SQLite then a unit.
+/// on PostgreSQL then the lane's holding, by its row and its units, and for the first
+/// of them the fewest hints; on SQLite then a unit.
 pub fn claim_texts(dialect: db::Dialect, kinds: usize) -> Vec<String> {
     use crate::claim;
     match dialect {
-        db::Dialect::Postgres => vec![claim::postgres_text(kinds)],
+        db::Dialect::Postgres => {
+            vec![claim::postgres_text(kinds), claim::postgres_one_text(kinds)]
+        }
         db::Dialect::Sqlite => claim::sqlite_texts(kinds),
     }
 }

@@ -85,6 +85,15 @@ pub(crate) struct Turned {
     pub kept: HashSet<Attempt>,
 }
 
+/// How a turn is written, after it could not be written otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+struct How {
+    /// Somebody's facts were refused: everybody's get a savepoint.
+    isolate: bool,
+    /// Not all ends were as plain as they looked.
+    careful: bool,
+}
+
 impl Process {
     /// Row of this process in `worker`.
     pub(crate) fn worker(&self) -> i64 {
@@ -305,8 +314,8 @@ impl Process {
         Ok(outlook)
     }
 
-    /// The transaction itself, run again on conflicts, and with savepoints once
-    /// somebody's facts were refused.
+    /// The transaction itself, run again on conflicts, and with more care once
+    /// that turns out to be needed.
     async fn write(
         &self,
         desk: &Desk,
@@ -314,16 +323,14 @@ impl Process {
         closings: &mut [Closing],
         plan: &[Order],
     ) -> Result<(Vec<Taken>, HashSet<Attempt>), DbError> {
-        let mut isolate = false;
+        let mut how = How::default();
         let mut conflicts = Conflicts::default();
         loop {
             let mut draft = holding.draft(
                 self.worker(),
                 closings.iter().map(|closing| closing.unit.attempt()),
             );
-            let written = self
-                .try_write(desk, &mut draft, closings, plan, isolate)
-                .await;
+            let written = self.try_write(desk, &mut draft, closings, plan, how).await;
             let error = match written {
                 Ok(done) => {
                     holding.keep(draft);
@@ -334,8 +341,9 @@ impl Process {
             match error {
                 FinishError::Refused(index, error) => {
                     closings[index].result = Err(error);
-                    isolate = true;
+                    how.isolate = true;
                 }
+                FinishError::Odd => how.careful = true,
                 FinishError::Database(error) => {
                     if !(error.is_conflict() && conflicts.again().await) {
                         self.abandoned().extend(holding.abandon());
@@ -352,14 +360,16 @@ impl Process {
         holding: &mut Draft,
         closings: &mut [Closing],
         plan: &[Order],
-        isolate: bool,
+        how: How,
     ) -> Result<(Vec<Taken>, HashSet<Attempt>), FinishError> {
         let mut tx = self.db.begin().await?;
         let writer = Writer {
             name: &self.name,
             kinds: &self.kinds,
+            careful: how.careful,
         };
-        let finished = finish::finish(&mut tx, writer, closings, isolate, self.clock.now()).await?;
+        let now = self.clock.now();
+        let finished = finish::finish(&mut tx, writer, closings, how.isolate, now).await?;
         self.recorder
             .settle(&mut tx, closings, self.clock.now())
             .await?;

@@ -1,11 +1,16 @@
 //! A claim in one round trip: hints, units, and what the lane holds.
 
-use db::{DbError, Tx};
+use db::{DbError, Row, Tx};
 
 use super::{Ask, CLAIM, Claimed, PAST, PLACE, Round, bind, fewest_hints, known, read};
 use crate::{UnitId, holding::Draft, queue::MERGE};
 
 pub(super) async fn take(tx: &mut Tx, ask: Ask<'_>, holding: &mut Draft) -> Result<Round, DbError> {
+    if ask.most == 1
+        && let Some(round) = take_one(tx, ask, holding).await?
+    {
+        return Ok(round);
+    }
     let (row, held) = holding.open(tx).await?;
     let fewest = fewest_hints(ask.most);
     let statement = bind(text(ask.kinds.len()), ask, ask.now)
@@ -33,16 +38,76 @@ pub(super) async fn take(tx: &mut Tx, ask: Ask<'_>, holding: &mut Draft) -> Resu
     if first.get::<Option<UnitId>>("id")?.is_none() {
         return Ok(round);
     }
-    round.units = rows
-        .iter()
-        .map(|row| read(row, ask))
-        .collect::<Result<_, _>>()?;
-    if first.get::<Option<i64>>("holding")?.is_none() {
+    round.units = claimed(tx, &rows, ask, holding).await?;
+    Ok(round)
+}
+
+/// The claim of lanes that hold one unit at a time, which are most: if the first hint is for one,
+/// this is all there is to do, at a third of the cost. None if it is not, or if others have all
+/// hints locked.
+async fn take_one(
+    tx: &mut Tx,
+    ask: Ask<'_>,
+    holding: &mut Draft,
+) -> Result<Option<Round>, DbError> {
+    let (row, held) = holding.open(tx).await?;
+    let statement = bind(one_text(ask.kinds.len()), ask, ask.now)
+        .bind(row)
+        .bind(held);
+    let rows = tx.fetch_all(statement).await?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let stale = rows[0].get::<Option<UnitId>>("id")?.is_none();
+    Ok(Some(Round {
+        units: if stale {
+            Vec::new()
+        } else {
+            claimed(tx, &rows, ask, holding).await?
+        },
+        hints: 1,
+        ..Round::default()
+    }))
+}
+
+/// What the rows say was claimed.
+async fn claimed(
+    tx: &mut Tx,
+    rows: &[Row],
+    ask: Ask<'_>,
+    holding: &mut Draft,
+) -> Result<Vec<Claimed>, DbError> {
+    let units = rows.iter().map(|row| read(row, ask));
+    let units: Vec<Claimed> = units.collect::<Result<_, _>>()?;
+    if rows[0].get::<Option<i64>>("holding")?.is_none() {
         // Others took this process for dead and removed its row.
-        let mut with = round.units.iter().map(Claimed::attempt);
+        let mut with = units.iter().map(Claimed::attempt);
         holding.insert_with(tx, &mut with).await?;
     }
-    Ok(round)
+    Ok(units)
+}
+
+/// Its arguments: those that all claims share, the row of the holding and what it held before.
+pub(crate) fn one_text(kinds: usize) -> String {
+    let known = known("kind", kinds);
+    let (row, held) = (7 + 2 * kinds, 8 + 2 * kinds);
+    format!(
+        "WITH hint AS MATERIALIZED (
+            SELECT ctid, unit FROM ready WHERE {PLACE} AND due_at <= $5 AND {known}
+            ORDER BY due_at, unit LIMIT $6 FOR UPDATE SKIP LOCKED),
+         taken AS (
+            DELETE FROM ready WHERE ctid = ANY(ARRAY(SELECT ctid FROM hint)) AND units IS NULL
+            RETURNING unit),
+         claimed AS (
+            {CLAIM} WHERE id = ANY(ARRAY(SELECT unit FROM taken))
+              AND state = 'ready' AND rank = $4 AND due_at <= $5 AND {known}
+            RETURNING id, kind, key, attempt, {PAST} AS past),
+         written AS (
+            UPDATE holding SET units = ltrim(${held} || ' ' || (SELECT id FROM claimed))
+            WHERE id = ${row} AND EXISTS (SELECT 1 FROM claimed) RETURNING id AS holding)
+         SELECT claimed.*, written.holding
+         FROM taken LEFT JOIN claimed ON TRUE LEFT JOIN written ON TRUE"
+    )
 }
 
 /// Its arguments: those that all claims share, the row of the holding and what it

@@ -22,7 +22,7 @@ pub(super) async fn take(tx: &mut Tx, ask: Ask<'_>) -> Result<Round, DbError> {
     };
     let units = claim(tx, ask, &hints).await?;
     let kinds = ask.kinds.len();
-    tx.execute(bind(delete_text(kinds), ask, hints.due_at).bind(hints.last))
+    tx.later(bind(delete_text(kinds), ask, hints.due_at).bind(hints.last))
         .await?;
     if !hints.rest.is_empty() {
         put_back(tx, ask, &hints).await?;
@@ -109,7 +109,7 @@ async fn claim(tx: &mut Tx, ask: Ask<'_>, hints: &Hints) -> Result<Vec<Claimed>,
     let Some(ids) = row.get::<Option<String>>("ids")? else {
         return Ok(Vec::new());
     };
-    tx.execute(bind(claim_text(kinds), ask, ask.now).bind(format!("[{ids}]")))
+    tx.later(bind(claim_text(kinds), ask, ask.now).bind(format!("[{ids}]")))
         .await?;
     let texts = |column| -> Result<Vec<String>, DbError> {
         let list: String = row.get(column)?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use db::{Bulk, DbError, Dialect, Statement, Timestamp, Tx};
 
-use super::{Attempt, Row, keep};
+use super::{Attempt, Closing, FinishError, Row, keep};
 use crate::{Kind, State, UnitId, queue, requirement, transition::After};
 
 /// On SQLite, up to so many different fencing numbers get a statement each.
@@ -15,34 +15,31 @@ pub(super) async fn end(
     tx: &mut Tx,
     kind: &Kind,
     rows: &[&Row<'_>],
+    careful: bool,
     now: Timestamp,
     kept: &mut HashMap<Attempt, bool>,
-) -> Result<(), DbError> {
+) -> Result<(), FinishError> {
     // Nothing of what the unit was before bears on such an end: see `after`.
     let Some((_, _, next)) = rows.first() else {
         return Ok(());
     };
-    if tx.dialect() == Dialect::Sqlite && rows.len() > 1 {
+    match tx.dialect() {
         // There every returned row is stored, copied and sent to another
         // thread. If all fences held, their number says so.
-        tx.savepoint().await?;
-        if end_silently(tx, kind, rows, next, now).await? == rows.len() as u64 {
-            tx.keep().await?;
-            kept.extend(
-                rows.iter()
-                    .map(|(closing, _, _)| (closing.unit.attempt(), false)),
-            );
-            let ended = || rows.iter().map(|(closing, _, _)| closing.unit.id);
-            if next.state == State::Ready {
-                queue::note(tx, ended()).await?;
+        Dialect::Sqlite if rows.len() > 1 && !careful => {
+            let ended = end_silently(tx, kind, rows, next, now).await?;
+            if ended != rows.len() as u64 {
+                return Err(FinishError::Odd);
             }
-            let required = rows.iter().filter(|(closing, _, _)| closing.unit.required);
-            let required = required.map(|(closing, _, _)| closing.unit.id).collect();
-            return requirement::unfold(tx, required).await;
+            let units = || rows.iter().map(|(closing, _, _)| &closing.unit);
+            kept.extend(units().map(|unit| (unit.attempt(), false)));
+            if next.state == State::Ready {
+                queue::note(tx, units().map(|unit| unit.id)).await?;
+            }
+            let required = units().filter(|unit| unit.required);
+            let required = required.map(|unit| unit.id).collect();
+            requirement::unfold(tx, required).await?;
         }
-        tx.undo().await?;
-    }
-    match tx.dialect() {
         Dialect::Sqlite => {
             let text = format!(
                 "{END} FROM {{rows}} WHERE unit.id = r.unit AND unit.attempt = r.fence
@@ -51,10 +48,11 @@ pub(super) async fn end(
             let ended = tx
                 .fetch_bulk(statement(kind, next, now, text), fenced(rows))
                 .await?;
-            keep(tx, &ended, kept).await
+            keep(tx, &ended, kept).await?;
         }
-        Dialect::Postgres => end_at_once(tx, kind, rows, next, now, kept).await,
+        Dialect::Postgres => end_at_once(tx, kind, rows, next, now, kept).await?,
     }
+    Ok(())
 }
 
 /// One statement, which returns only what is out of the ordinary.
@@ -66,6 +64,9 @@ async fn end_at_once(
     now: Timestamp,
     kept: &mut HashMap<Attempt, bool>,
 ) -> Result<(), DbError> {
+    if let [(closing, _, _)] = rows {
+        return end_one(tx, kind, closing, next, now, kept).await;
+    }
     let text = format!(
         "WITH given AS MATERIALIZED (SELECT r.unit, r.fence, r.wanted FROM {{rows}}),
          ended AS ({END} FROM given
@@ -103,6 +104,26 @@ async fn end_at_once(
             .collect();
     }
     queue::note(tx, back).await
+}
+
+/// A lane that holds one unit ends one: without lists, whose length a planner must know, it need
+/// not plan anew each time, which took twice as long as the update.
+async fn end_one(
+    tx: &mut Tx,
+    kind: &Kind,
+    closing: &Closing,
+    next: &After,
+    now: Timestamp,
+    kept: &mut HashMap<Attempt, bool>,
+) -> Result<(), DbError> {
+    let text = format!(
+        "{END} WHERE id = $7 AND attempt = $8 AND state = 'running'
+         RETURNING id, attempt, required, state"
+    );
+    let (id, attempt) = closing.unit.attempt();
+    let statement = statement(kind, next, now, text).bind(id).bind(attempt);
+    let ended = tx.fetch_all(statement).await?;
+    keep(tx, &ended, kept).await
 }
 
 /// Returns how many fences held.

@@ -23,30 +23,33 @@ async fn fill(db: &TestDb) {
 async fn postgres_never_scans_all_units_even_with_a_generic_plan() {
     let db = TestDb::postgres(&[engine::PART]).await;
     fill(&db).await;
-    let mut tx = db.begin().await.unwrap();
-    let claim = &steps::claim_texts(tx.dialect(), 2)[0];
-    tx.script(format!(
-        "ANALYZE unit, ready;
-         SET LOCAL plan_cache_mode = force_generic_plan;
-         PREPARE claim (bigint, text, text, bigint, timestamptz, bigint, text, bigint, text, bigint, bigint, text, bigint) AS {claim}"
-    ))
-    .await
-    .unwrap();
-    let explain = "EXPLAIN EXECUTE claim (1, 'p', '', 2, now(), 100, 'test/once', 1, 'test/round', 1, 1, '', 1)";
-    let rows = tx.fetch_all(sql!(explain)).await.unwrap();
-    let plan: Vec<String> = rows
-        .iter()
-        .map(|row| row.get("QUERY PLAN").unwrap())
-        .collect();
-    let plan = plan.join("\n");
-    assert!(plan.contains("$2"), "the plan is generic:\n{plan}");
-    assert!(plan.contains("Index Scan using ready_pkey"), "{plan}");
-    assert!(plan.contains("Tid Scan on ready"), "{plan}");
-    assert!(!plan.contains("Seq Scan"), "{plan}");
-    // What is sorted, for the running sums, is what the claim has taken already.
-    for (line, above) in plan.lines().skip(1).zip(plan.lines()) {
-        let reads = line.contains("Scan using ready_pkey");
-        assert!(!(reads && above.contains("Sort")), "{plan}");
+    for claim in steps::claim_texts(db.dialect(), 2) {
+        let mut tx = db.begin().await.unwrap();
+        tx.script(format!(
+            "ANALYZE unit, ready;
+             SET LOCAL plan_cache_mode = force_generic_plan;
+             PREPARE claim (bigint, text, text, bigint, timestamptz, bigint, text, bigint, text, bigint, bigint, text, bigint) AS {claim}"
+        ))
+        .await
+        .unwrap();
+        let explain = "EXPLAIN EXECUTE claim (1, 'p', '', 2, now(), 100, 'test/once', 1, 'test/round', 1, 1, '', 1)";
+        let rows = tx.fetch_all(sql!(explain)).await.unwrap();
+        let plan: Vec<String> = rows
+            .iter()
+            .map(|row| row.get("QUERY PLAN").unwrap())
+            .collect();
+        let plan = plan.join("\n");
+        assert!(plan.contains("$2"), "the plan is generic:\n{plan}");
+        assert!(plan.contains("Index Scan using ready_pkey"), "{plan}");
+        assert!(plan.contains("Tid Scan on ready"), "{plan}");
+        assert!(!plan.contains("Seq Scan"), "{plan}");
+        // What is sorted, for the running sums, is what the claim has taken already.
+        for (line, above) in plan.lines().skip(1).zip(plan.lines()) {
+            let reads = line.contains("Scan using ready_pkey");
+            assert!(!(reads && above.contains("Sort")), "{plan}");
+        }
+        tx.script("DEALLOCATE claim".into()).await.unwrap();
+        tx.rollback().await.unwrap();
     }
 }
 
