@@ -14,7 +14,9 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     let mut file = file.get(1..).unwrap_or_default();
+    let length = file.len() as u64;
     if let Ok(read) = read_distribution(name, None, &mut file, &Limits::default()) {
         let _ = (read.name(), read.version(), read.import_names());
+        assert!(read.bytes_read <= length, "a part was read twice");
     }
 });

@@ -2,9 +2,9 @@
 
 mod upstreams;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use db::{Db, DbError, Row, Statement, Timestamp, sql};
+use db::{Bulk, Db, DbError, Row, Statement, Timestamp, sql};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -233,6 +233,20 @@ impl Engine {
             ))
             .await?;
         row.map(|row| row.get("id")).transpose()
+    }
+
+    /// Those of these keys that have no unit of this kind, in the order of `keys`.
+    pub async fn missing(&self, kind: &str, keys: &[String]) -> Result<Vec<String>, DbError> {
+        let statement = Statement::new(
+            "SELECT r.key AS key FROM {rows}
+             JOIN unit ON unit.kind = $1 AND unit.key = r.key",
+        );
+        let rows = Bulk::new().texts("key", keys.iter().cloned());
+        let there = self.db.fetch_bulk(statement.bind(kind), rows).await?;
+        let there = there.iter().map(|row| row.get::<String>("key"));
+        let there: HashSet<String> = there.collect::<Result<_, _>>()?;
+        let missing = keys.iter().filter(|key| !there.contains(*key));
+        Ok(missing.cloned().collect())
     }
 
     /// One unit with all that is known of it.

@@ -6,13 +6,13 @@
 
 use std::collections::HashSet;
 
-use engine::{Engine, Enqueue, UnitFilter};
+use engine::{Engine, Enqueue};
 use facts::repository::RepositoryUrl;
 use store::repositories::{self, Filter, Page, Repository};
 
 use crate::{config::Settings, error::Result, rounds};
 
-/// Rows that are read at once.
+/// Repositories that are asked about at once.
 const PAGE: usize = 1_000;
 /// The kinds that stand for their rounds: every repository brings them, or those on forges do.
 const STANDS_FOR_ROUND: [&str; 2] = ["distribution/manifests", "repo-metadata"];
@@ -24,7 +24,6 @@ pub(crate) async fn catch_up(engine: &Engine, settings: &Settings) -> Result<usi
         if !rounds::is_on(settings, kind) {
             continue;
         }
-        let have = keys(engine, kind).await?;
         let mut filter = Filter {
             archived: Some(false),
             gone: Some(false),
@@ -32,11 +31,15 @@ pub(crate) async fn catch_up(engine: &Engine, settings: &Settings) -> Result<usi
         };
         loop {
             let Page { items, next } = repositories::list(engine.db(), &filter, PAGE).await?;
-            let missing = items
-                .iter()
-                .filter(|repository| !have.contains(&repository.id.to_string()));
+            let keys: Vec<String> = items.iter().map(|item| item.id.to_string()).collect();
+            let missing = engine.missing(kind, &keys).await?;
+            let missing: HashSet<String> = missing.into_iter().collect();
             let mut units = Vec::new();
-            for repository in missing {
+            for (repository, _) in items
+                .iter()
+                .zip(&keys)
+                .filter(|(_, key)| missing.contains(*key))
+            {
                 let brought = brought(repository, kind, settings);
                 if !brought.is_empty() {
                     late.insert(repository.id);
@@ -51,24 +54,6 @@ pub(crate) async fn catch_up(engine: &Engine, settings: &Settings) -> Result<usi
         }
     }
     Ok(late.len())
-}
-
-/// The keys of all units of a kind.
-async fn keys(engine: &Engine, kind: &str) -> Result<HashSet<String>> {
-    let mut filter = UnitFilter {
-        kind: Some(kind.to_owned()),
-        limit: PAGE,
-        ..UnitFilter::default()
-    };
-    let mut keys = HashSet::new();
-    loop {
-        let units = engine.units(&filter).await?;
-        let Some(last) = units.last() else {
-            return Ok(keys);
-        };
-        filter.after = last.id;
-        keys.extend(units.into_iter().map(|unit| unit.key));
-    }
 }
 
 /// The units of a repository that belong to the round of this kind.

@@ -1,6 +1,6 @@
 //! Wiring: the way to the outside, with the addresses and tokens of the configuration.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use collect::{
     http::{self, Http, Token, UpstreamSettings},
@@ -127,18 +127,24 @@ fn configured(name: &str, set: &Upstream) -> Result<UpstreamSettings> {
         upstream.gap = std::time::Duration::ZERO;
     }
     for path in &set.token_files {
-        let secret = std::fs::read_to_string(path).map_err(|error| {
-            let message = format!("cannot read the token file `{}`", path.display());
-            Failure::new(&codes::CONFIG_VALUE, message)
-                .caused_by(&error)
-                .hint(format!("it stands under `[upstream.\"{name}\"]`"))
-        })?;
+        let secret = secret(path, &format!("[upstream.\"{name}\"]"))?;
         let number = upstream.tokens.len() + 1;
         upstream
             .tokens
             .push(Token::new(format!("{name} {number}"), &secret));
     }
     Ok(upstream)
+}
+
+/// A secret that stands in a file, which is named in a section of the configuration.
+pub(crate) fn secret(path: &Path, section: &str) -> Result<String> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let message = format!("cannot read the secret in `{}`", path.display());
+        Failure::new(&codes::CONFIG_VALUE, message)
+            .caused_by(&error)
+            .hint(format!("the file is named under `{section}`"))
+    })?;
+    Ok(text.trim().to_owned())
 }
 
 /// Forge clients know where the API begins on its host; many write it into the address. Other

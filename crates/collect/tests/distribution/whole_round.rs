@@ -1,7 +1,7 @@
 //! The whole round over a world in which little lies but what a test put there: forges, registries,
 //! a database, an engine with every collector, and a clock that all of them follow.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use collect::{
     distribution,
@@ -169,11 +169,13 @@ impl Round {
     }
 
     pub(crate) fn worker(&self) -> Worker {
-        let mut worker = Worker::new(self.engine.clone()).timing(Timing {
-            poll: Duration::from_millis(20),
-            grace: Duration::from_millis(50),
-            ..Timing::default()
-        });
+        let mut worker = Worker::new(self.engine.clone())
+            .probe(Arc::new(self.outside.http.clone()))
+            .timing(Timing {
+                poll: Duration::from_millis(20),
+                grace: Duration::from_millis(50),
+                ..Timing::default()
+            });
         for one in registry::all(&self.outside) {
             worker = worker
                 .pool(Pool::new(one.kind.pool, 4))
@@ -185,6 +187,7 @@ impl Round {
     /// Runs all that is due.
     pub(crate) async fn run(&self) {
         let mut work = std::pin::pin!(self.worker().run_until_idle(CancellationToken::new()));
+        // The clock goes on as in life: the engine looks again after a while, by that clock.
         let mut ticks = tokio::time::interval(Duration::from_millis(5));
         loop {
             tokio::select! {

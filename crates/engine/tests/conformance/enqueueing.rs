@@ -53,6 +53,16 @@ async fn bring(drill: &Drill, state: State) {
 both! {
     const PARTS: &[db::Part] = &[engine::PART];
 
+    async fn keys_without_a_unit_are_told(db: TestDb) {
+        let drill = Drill::new(&db).await;
+        drill.enqueue_once(&["b", "d"]).await;
+        drill.enqueue(round("c")).await;
+        let keys = ["d", "c", "b", "a"].map(str::to_owned);
+        let missing = drill.engine.missing("test/once", &keys).await.unwrap();
+        assert_eq!(missing, ["c", "a"]);
+        assert!(drill.engine.missing("test/once", &[]).await.unwrap().is_empty());
+    }
+
     async fn ensure_keeps_the_place_of_what_is_there(db: TestDb) {
         for state in State::ALL {
             let drill = Drill::new(&db).await;

@@ -48,21 +48,19 @@ impl<'a> Fetched<'a> {
         self.inner.borrow_mut().failure.take()
     }
 
-    /// Reads the part of the range that is not known yet, in one piece.
+    /// Reads the parts of the range that are not known yet.
     pub(super) fn ensure(&self, range: Range<u64>) -> Result<(), SourceError> {
         let range = range.start.min(self.length)..range.end.min(self.length);
         let inner = &mut *self.inner.borrow_mut();
-        let gaps = inner.known.gaps(range);
-        let (Some(first), Some(last)) = (gaps.first(), gaps.last()) else {
-            return Ok(());
-        };
-        let (start, end) = (first.start, last.end);
-        let bytes = inner.source.read_at(start, (end - start) as usize)?;
-        if bytes.len() as u64 != end - start {
-            return Err(SourceError::Short);
+        for gap in inner.known.gaps(range) {
+            let length = gap.end - gap.start;
+            let bytes = inner.source.read_at(gap.start, length as usize)?;
+            if bytes.len() as u64 != length {
+                return Err(SourceError::Short);
+            }
+            inner.bytes_read += length;
+            inner.known.insert(gap.start, bytes);
         }
-        inner.bytes_read += end - start;
-        inner.known.insert(start, bytes);
         Ok(())
     }
 

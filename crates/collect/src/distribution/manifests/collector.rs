@@ -11,16 +11,16 @@ use std::{path::Path, time::Duration};
 use engine::{Ending, Enqueue, Outcome, Run, RunError};
 use facts::repository::RepositoryUrl;
 use serde::{Deserialize, Serialize};
-use store::{metadata, observed, repositories::Repository, sources};
+use store::{metadata, repositories::Repository, sources};
 
 use super::{
-    MAX_MANIFESTS, Snapshot, by_git, directory,
+    Snapshot, by_git, directory,
     kept_blobs::KeptBlobs,
     read_manifests,
     remote::{self, Cellar},
     unmoved,
     visit::Visit,
-    written::{Branch, Progress, Report, SOURCE, found, note_silence, nothing_declared},
+    written::{self, Branch, Progress, Report, SOURCE, found, note_silence, nothing_declared},
 };
 use crate::{
     answer::Answer,
@@ -271,9 +271,7 @@ async fn read_again(
     if !older || repository.archived || !visit.serves(cellar.now, cadence) {
         return Ok(None);
     }
-    let limit = MAX_MANIFESTS + 1;
-    let mut known = observed::manifests(cellar.db, repository.id, false, limit).await?;
-    known.retain(|kept| kept.source == SOURCE);
+    let known = written::known(cellar.db, repository.id).await?;
     Ok(remote::read_again(&known, &visit.silent, cellar).await)
 }
 

@@ -2,12 +2,9 @@
 
 use engine::{Run, RunError};
 use facts::{kept::Kept, manifest::ManifestFact};
-use store::{
-    observed,
-    sources::{self, SourceState},
-};
+use store::sources::{self, SourceState};
 
-use super::{MAX_MANIFESTS, SOURCE, Snapshot, visit::Visit};
+use super::{SOURCE, Snapshot, visit::Visit, written};
 use crate::{
     distribution::at_forge::{AtForge, Question},
     forge::Asked,
@@ -40,9 +37,7 @@ pub(super) async fn look(
         Ok(_) => return Ok(Ok(None)),
         Err(why) => return Ok(Err(why)),
     }
-    let limit = MAX_MANIFESTS + 1;
-    let mut known = observed::manifests(cx.db(), question.repository, false, limit).await?;
-    known.retain(|kept| kept.source == SOURCE);
+    let known = written::known(cx.db(), question.repository).await?;
     Ok(Ok(Some(as_before(known, visit))))
 }
 

@@ -1,14 +1,15 @@
 //! How what was read of a tree is written down, or that nothing was.
 
+use db::{Db, DbError};
 use engine::{Ending, Outcome, Run, RunError};
-use facts::manifest::ManifestFact;
+use facts::{kept::Kept, manifest::ManifestFact};
 use serde::{Deserialize, Serialize};
 use store::{
     observed, repositories,
     sources::{self, Extent},
 };
 
-use super::{Snapshot, visit::Visit};
+use super::{MAX_MANIFESTS, Snapshot, visit::Visit};
 use crate::{
     distribution::{at_forge::Question, names, pairing},
     http::RequestLog,
@@ -45,6 +46,14 @@ pub(super) struct Report {
     pub(super) read_again: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) requests: Option<RequestLog>,
+}
+
+/// What is known of a repository's manifests.
+pub(super) async fn known(db: &Db, repository: i64) -> Result<Vec<Kept<ManifestFact>>, DbError> {
+    let limit = MAX_MANIFESTS + 1;
+    let mut known = observed::manifests(db, repository, false, limit).await?;
+    known.retain(|kept| kept.source == SOURCE);
+    Ok(known)
 }
 
 /// A repository without a commit declares nothing, and that is known.

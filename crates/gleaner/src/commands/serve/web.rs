@@ -1,6 +1,6 @@
 //! The web's end of `serve` and `web`: the listener, the readiness, the end.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use ::db::{Db, schema_state, sql};
 use engine::Engine;
@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     error::{Failure, Result, codes},
+    outside,
     session::{PARTS, Session},
     stop::Stop,
 };
@@ -83,15 +84,7 @@ impl Answering {
 /// What proves that a hook comes from a forge.
 fn hook_secrets(session: &Session) -> Result<Vec<String>> {
     let files = &session.settings()?.goindex.hook_secret_files;
-    let read = |path: &std::path::PathBuf| {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let message = format!("cannot read the secret file `{}`", path.display());
-            Failure::new(&codes::CONFIG_VALUE, message)
-                .caused_by(&error)
-                .hint("it stands under `[goindex]`")
-        })?;
-        Ok(text.trim().to_owned())
-    };
+    let read = |path: &PathBuf| outside::secret(path, "[goindex]");
     files.iter().map(read).collect()
 }
 
