@@ -167,6 +167,15 @@ impl Tx {
         self.execute(statement).await
     }
 
+    /// As [`Tx::later`], for a statement that has `{rows}` in it.
+    pub async fn later_bulk(&mut self, statement: Statement, rows: Bulk) -> Result<(), DbError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let statement = bulk::join(self.dialect(), statement, rows);
+        self.later(statement).await
+    }
+
     /// Runs a statement that has `{rows}` in it and returns its rows.
     pub async fn fetch_bulk(
         &mut self,

@@ -109,6 +109,50 @@ both! {
         assert_eq!(count(&db, "once").await, 0);
     }
 
+    async fn what_nobody_waits_for_is_written_in_its_place(db: TestDb) {
+        let mut tx = db.begin().await.unwrap();
+        tx.later(sql!("INSERT INTO thing (whole, word) VALUES ($2, $1)", "a", 1)).await.unwrap();
+        tx.later(sql!("INSERT INTO thing (whole, word) VALUES ($1, $2)", 2, "b")).await.unwrap();
+        // The count and the rows are those of the statement that is waited for.
+        let touched = tx.execute(sql!("UPDATE thing SET whole = $1 WHERE word = $2", 3, "b")).await;
+        assert_eq!(touched.unwrap(), 1);
+        tx.later(sql!("DELETE FROM thing WHERE whole = $1", 1)).await.unwrap();
+        let rows = tx.fetch_all(sql!("SELECT word FROM thing WHERE whole < $1", 9)).await.unwrap();
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].get::<String>("word").unwrap(), "b");
+        tx.later(sql!("INSERT INTO once (word) VALUES ('last')")).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!((count(&db, "thing").await, count(&db, "once").await), (1, 1));
+    }
+
+    async fn nothing_is_left_of_a_transaction_that_fails_or_is_given_up(db: TestDb) {
+        db.execute(sql!("INSERT INTO once (word) VALUES ('there')")).await.unwrap();
+        // What was said first is refused: at once, or with what it is sent with.
+        let mut tx = db.begin().await.unwrap();
+        let refused = tx.later(sql!("INSERT INTO once (word) VALUES ('there')")).await;
+        let refused = match refused {
+            Ok(()) => {
+                tx.later(sql!("INSERT INTO once (word) VALUES ('here')")).await.unwrap();
+                tx.commit().await
+            }
+            refused => {
+                drop(tx);
+                refused
+            }
+        };
+        assert!(matches!(refused, Err(DbError::Constraint(_))), "{refused:?}");
+        // Nobody waits for the end of it, and the next one begins all the same.
+        for _ in 0..3 {
+            let mut tx = db.begin().await.unwrap();
+            tx.execute(sql!("INSERT INTO once (word) VALUES ('here')")).await.unwrap();
+        }
+        db.begin().await.unwrap().commit().await.unwrap();
+        let mut tx = db.begin().await.unwrap();
+        tx.execute(sql!("DELETE FROM once")).await.unwrap();
+        tx.rollback().await.unwrap();
+        assert_eq!(count(&db, "once").await, 1);
+    }
+
     async fn an_injected_fault_tells_before_from_after(db: TestDb) {
         db.commit_faults().push(Some(CommitFault::Before));
         db.commit_faults().push(Some(CommitFault::After));

@@ -108,7 +108,7 @@ pub(crate) async fn put_back(
 
 async fn insert(tx: &mut Tx, hints: &[(&Place<'_>, &[UnitId])]) -> Result<(), DbError> {
     let text = |text: &str| text.to_owned();
-    tx.execute_bulk(
+    tx.later_bulk(
         Statement::built(format!(
             "INSERT INTO ready ({COLUMNS})
              SELECT r.pool, r.upstream, r.rank, r.due_at, r.unit, r.kind, r.version, r.size, r.units
@@ -133,8 +133,7 @@ async fn insert(tx: &mut Tx, hints: &[(&Place<'_>, &[UnitId])]) -> Result<(), Db
                     .map(|(_, units)| (units.len() > 1).then(|| list(units))),
             ),
     )
-    .await?;
-    Ok(())
+    .await
 }
 
 /// Gives those of these units that are ready their places in the queue, as their
@@ -157,9 +156,8 @@ pub(crate) async fn note(
             .bind(bundle())
             .bind(smallest())
     };
-    tx.execute_bulk(statement, Bulk::new().ints("unit", units))
-        .await?;
-    Ok(())
+    tx.later_bulk(statement, Bulk::new().ints("unit", units))
+        .await
 }
 
 /// Slices of equal place; those that are too small are taken apart again.

@@ -133,7 +133,7 @@ async fn note(tx: &mut Tx, units: Vec<UnitId>, waits: bool) -> Result<(), DbErro
         return Ok(());
     }
     let notes: Vec<&[UnitId]> = units.chunks(NOTED).collect();
-    tx.execute_bulk(
+    tx.later_bulk(
         sql!(
             "INSERT INTO unfolded (units, size, waits) SELECT r.units, r.size, $1 FROM {rows}",
             waits

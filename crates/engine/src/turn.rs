@@ -5,9 +5,9 @@
 //! commit per turn instead of two: twice the rate at one unit per turn, 1.7
 //! times at a hundred. The two must not be one statement (see [`crate::claim`]).
 //!
-//! What a unit costs at 500 per turn, on a busy machine with 2 cores: about 6 us
-//! of CPU in this process and 20 in PostgreSQL's (no-op units), 18 to 20 us in all
-//! on SQLite. `bench/README.md` has the figures and where the time goes.
+//! What a unit costs at 500 per turn, with 2 cores: about 4 us of CPU in this
+//! process beside PostgreSQL's (no-op units), 11 to 16 us in all on SQLite.
+//! `bench/README.md` has the figures and where the time goes.
 
 use std::{
     collections::{HashMap, HashSet},
