@@ -16,5 +16,6 @@ pub mod goindex;
 pub mod http;
 mod inner_address;
 pub mod organisation;
+pub mod pypi;
 pub mod registry;
 pub mod repo_metadata;

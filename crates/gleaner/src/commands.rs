@@ -13,6 +13,7 @@ pub(crate) mod help;
 pub(crate) mod inspect;
 pub(crate) mod mail;
 pub(crate) mod manifest;
+mod own_store;
 pub(crate) mod pool;
 pub(crate) mod pypi;
 pub(crate) mod repo;

@@ -5,7 +5,6 @@
 //! units are brought forward, and no other unit is touched. What could not be asked is part of the
 //! answer: an empty list and a silent source are not the same.
 
-use ::db::{Db, migrate};
 use clap::Args;
 use collect::distribution::{manifests, pairing};
 use engine::{Engine, Enqueue, UnitId};
@@ -25,14 +24,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     distribution::{SourceView, section, source_views},
+    own_store::OwnStore,
     repo,
 };
 use crate::{
-    clock,
-    error::{Exit, Failure, Result, at_database, codes},
+    error::{Exit, Failure, Result, codes},
     printer::{Format, Row},
     rounds,
-    session::{PARTS, Session},
+    session::Session,
 };
 
 /// The most rows of each table that are printed.
@@ -106,20 +105,13 @@ impl Row for NotAsked {
     const COLUMNS: &'static [&'static str] = &["source", "why"];
 }
 
-/// A store for the time of the command.
-struct Store {
-    engine: Engine,
-    /// Gone, with the database in it, when this is dropped.
-    _directory: Option<tempfile::TempDir>,
-}
-
 pub(crate) async fn run(session: &Session, args: InspectArgs) -> Result<Exit> {
     let plain = repo::plain_directory(&args.subject)?;
     let url = match &plain {
         Some(url) => url.clone(),
         None => repo::address(&args.subject)?,
     };
-    let store = Store::open(session).await?;
+    let store = OwnStore::of_command(session).await?;
     let engine = &store.engine;
     let settings = session.settings()?;
     let added = repo::add_batch(engine, std::slice::from_ref(&url), None, settings).await?;
@@ -148,33 +140,6 @@ pub(crate) async fn run(session: &Session, args: InspectArgs) -> Result<Exit> {
     } else {
         Exit::Unavailable
     })
-}
-
-impl Store {
-    /// The one that the command line names, else a new one.
-    async fn open(session: &Session) -> Result<Self> {
-        if session.names_a_store() {
-            return Ok(Self {
-                engine: session.engine().await?,
-                _directory: None,
-            });
-        }
-        let directory = tempfile::tempdir().map_err(|error| {
-            Failure::new(&codes::NOT_WRITABLE, "there is no temporary directory")
-                .caused_by(&error)
-                .hint("set TMPDIR to a directory that you can write")
-        })?;
-        let url = format!("sqlite:{}", directory.path().join("inspect.db").display());
-        let db = Db::connect(&url, &session.settings()?.database.connection()).await;
-        let db = db.map_err(|error| at_database(&url, error))?;
-        let clock = clock::clock()?;
-        let ready = migrate(&db, PARTS, &clock).await;
-        ready.map_err(|error| at_database(&url, error))?;
-        Ok(Self {
-            engine: Engine::new(db, clock),
-            _directory: Some(directory),
-        })
-    }
 }
 
 /// Makes all work on the repository due, and returns its units.

@@ -1,10 +1,12 @@
 //! `gleaner pypi`: Python distributions, read without a database.
 
+mod remote;
+
 use std::{
-    fmt::Write as _,
+    fmt::{Display, Write as _},
     fs::File,
     io::{self, Read as _, Seek as _},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use clap::{Args, Subcommand};
@@ -25,19 +27,23 @@ use crate::{
 #[derive(Debug, Subcommand)]
 #[command(before_help = "Examples:
   gleaner pypi file requests-2.32.3-py3-none-any.whl
-  gleaner pypi file six-1.16.0.tar.gz --format json")]
+  gleaner pypi file https://host/path/six-1.16.0-py2.py3-none-any.whl --format json")]
 pub(crate) enum PypiCommand {
     File(FileArgs),
 }
 
 /// Read a wheel, an egg or a source distribution, and show what it requires and provides
+///
+/// Of a wheel at an address only the parts that tell are fetched, if its server gives parts; then
+/// its hash stays unknown. A `#sha256=…` behind the address is held against what was fetched whole.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner pypi file requests-2.32.3-py3-none-any.whl --format json
-  gleaner pypi file six-1.16.0.tar.gz")]
+  gleaner pypi file https://host/path/six-1.16.0-py2.py3-none-any.whl")]
 pub(crate) struct FileArgs {
-    /// The file; its name tells its kind, as it does on an index
-    path: PathBuf,
+    /// The file, on this machine or at an address; its name tells its kind, as on an index
+    #[arg(value_name = "PATH|URL")]
+    file: String,
 }
 
 #[derive(Serialize)]
@@ -53,9 +59,10 @@ struct DistributionRow {
     modules: Vec<String>,
     import_names: Vec<String>,
     entry_points: Vec<EntryPointRow>,
-    sha256: String,
+    /// None if only parts of the file were fetched.
+    sha256: Option<String>,
     size: u64,
-    /// How much of the file was needed, apart from its hash.
+    /// How much of the file was needed, apart from its hash; or how much was fetched.
     bytes_read: u64,
     extractor: u32,
     warnings: Vec<String>,
@@ -89,9 +96,13 @@ impl Row for DistributionRow {
     ];
 }
 
-pub(crate) fn run(session: &Session, command: &PypiCommand) -> Result<Exit> {
+pub(crate) async fn run(session: &Session, command: PypiCommand) -> Result<Exit> {
     let PypiCommand::File(args) = command;
-    let row = read(&args.path)?;
+    let row = if remote::is_address(&args.file) {
+        remote::read(session, &args.file).await?
+    } else {
+        read(Path::new(&args.file))?
+    };
     session.printer.record(&row)?;
     Ok(Exit::Ok)
 }
@@ -103,8 +114,8 @@ fn read(path: &Path) -> Result<DistributionRow> {
     let (sha256, size) = hash(&mut file).map_err(|error| unreadable(&error))?;
     let mut source = SeekSource::new(file).map_err(|error| unreadable(&error))?;
     let read = read_distribution(&filename, None, &mut source, &Limits::default());
-    let read = read.map_err(|error| refused(path, &error))?;
-    Ok(row(filename.into_owned(), &read, sha256, size))
+    let read = read.map_err(|error| refused(&path.display(), &error))?;
+    Ok(row(filename.into_owned(), &read, Some(sha256), size))
 }
 
 /// The whole file goes through here once, so that the hash can be held against the index's.
@@ -121,15 +132,18 @@ fn hash(file: &mut File) -> io::Result<(String, u64)> {
         size += read as u64;
     }
     file.rewind()?;
-    let mut sha256 = String::with_capacity(64);
-    for byte in digest.finalize() {
-        let _ = write!(sha256, "{byte:02x}");
-    }
-    Ok((sha256, size))
+    Ok((hexadecimal(&digest.finalize()), size))
 }
 
-fn refused(path: &Path, error: &ReadError) -> Failure {
-    let path = path.display();
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn refused(path: &dyn Display, error: &ReadError) -> Failure {
     match error {
         ReadError::Refused(kind @ (Refusal::UnknownKind(_) | Refusal::Installer(_))) => {
             Failure::new(&codes::FILE, format!("`{path}` is no distribution that is read"))
@@ -143,7 +157,12 @@ fn refused(path: &Path, error: &ReadError) -> Failure {
     }
 }
 
-fn row(filename: String, read: &Distribution, sha256: String, size: u64) -> DistributionRow {
+fn row(
+    filename: String,
+    read: &Distribution,
+    sha256: Option<String>,
+    size: u64,
+) -> DistributionRow {
     let kind = match read.filename.kind {
         FileKind::Wheel(_) => "wheel",
         FileKind::Egg { .. } => "egg",

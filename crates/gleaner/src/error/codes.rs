@@ -127,6 +127,11 @@ codes! {
         "the database holds something unexpected",
         "A statement was refused or a value is not what belongs there. If nobody changed the \
          database by hand, this is a bug in gleaner: please report it with the whole message.";
+    UPSTREAM_SILENT = "E-UPSTREAM-SILENT", Unavailable,
+        "somebody outside could not be asked",
+        "A server did not answer, answered with an error, or with something that cannot be its \
+         answer. That says nothing about what was asked for: try again later. `gleaner doctor` \
+         looks at every configured upstream.";
     FULL = "E-LOCAL-FULL", Local,
         "a disk is full",
         "What was being written was rolled back, what was committed before is safe. Make room and \

@@ -1,6 +1,10 @@
 //! `gleaner pypi file`, which needs no database.
 
-use std::io::Write as _;
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+};
 
 use rawzip::{CompressionMethod, ZipArchiveWriter, path::EntryPath};
 use serde_json::{Value, json};
@@ -130,4 +134,195 @@ fn what_is_no_distribution_is_refused() {
     insta::assert_snapshot!("damaged", damaged);
     let missing = home.run(["pypi", "file", "nowhere-1.0.tar.gz"]);
     assert!(missing.starts_with("exit: 2"), "{missing}");
+}
+
+/// A server of one file, which gives parts of it or not; it knows what it was asked for.
+struct FileServer {
+    address: String,
+    ranges: Arc<Mutex<Vec<String>>>,
+}
+
+impl FileServer {
+    fn start(name: &str, file: Vec<u8>, in_parts: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap();
+        let ranges = Arc::new(Mutex::new(Vec::new()));
+        let (seen, path) = (ranges.clone(), format!("/files/{name}"));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let _ = answer(stream.unwrap(), &path, &file, in_parts, &seen);
+            }
+        });
+        Self {
+            address: format!("http://{host}/files/{name}"),
+            ranges,
+        }
+    }
+}
+
+fn answer(
+    mut stream: TcpStream,
+    path: &str,
+    file: &[u8],
+    in_parts: bool,
+    seen: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    let request = lines.next().unwrap_or(Ok(String::new()))?;
+    let headers: Vec<String> = lines
+        .map_while(Result::ok)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let range = headers.iter().find_map(|line| {
+        line.to_ascii_lowercase()
+            .strip_prefix("range: bytes=")
+            .map(str::to_owned)
+    });
+    seen.lock().unwrap().extend(range.clone());
+    let end = "connection: close\r\ncontent-type: application/octet-stream\r\n";
+    if request.split(' ').nth(1) != Some(path) {
+        return write!(
+            stream,
+            "HTTP/1.1 404 Not Found\r\n{end}content-length: 0\r\n\r\n"
+        );
+    }
+    let (status, part, told) = match range.filter(|_| in_parts) {
+        Some(range) => {
+            let (first, last) = range.split_once('-').unwrap();
+            let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
+            let last = last.min(file.len() - 1);
+            let told = format!("content-range: bytes {first}-{last}/{}\r\n", file.len());
+            ("206 Partial Content", &file[first..=last], told)
+        }
+        None => ("200 OK", file, String::new()),
+    };
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\n{end}{told}content-length: {}\r\n\r\n",
+        part.len()
+    )?;
+    stream.write_all(part)
+}
+
+/// More than a megabyte that does not get smaller.
+fn noise() -> String {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        format!("{:016x}", state.rotate_left(17))
+    };
+    (0..160_000).map(|_| next()).collect()
+}
+
+fn large_wheel() -> Vec<u8> {
+    let info = "fine_thing-1.2.dist-info";
+    let noise = noise();
+    zip(&[
+        ("fine/__init__.py", ""),
+        ("fine/data.bin", noise.as_str()),
+        (&format!("{info}/METADATA"), METADATA),
+        (
+            &format!("{info}/WHEEL"),
+            "Wheel-Version: 1.0\nTag: py3-none-any\n",
+        ),
+        (&format!("{info}/RECORD"), ""),
+    ])
+}
+
+fn fetch(home: &Sandbox, address: &str) -> Value {
+    let output = home
+        .gleaner(["pypi", "file", address, "--format", "json"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn of_a_wheel_at_an_address_only_a_little_is_fetched() {
+    let home = Sandbox::new();
+    let name = "fine_thing-1.2-py3-none-any.whl";
+    let file = large_wheel();
+    let size = file.len() as u64;
+    assert!(size > 1 << 20, "{size}");
+    let server = FileServer::start(name, file.clone(), true);
+    let from_afar = fetch(&home, &server.address);
+    let here = read(&home, name, &file);
+    for column in [
+        "name",
+        "version",
+        "requires_dist",
+        "modules",
+        "import_names",
+        "entry_points",
+    ] {
+        assert_eq!(from_afar[column], here[column], "{column}");
+    }
+    assert_eq!(
+        (&from_afar["size"], &from_afar["sha256"]),
+        (&json!(size), &Value::Null)
+    );
+    let fetched = from_afar["bytes_read"].as_u64().unwrap();
+    assert!(fetched <= size / 20, "{fetched} of {size}");
+    let asked = server.ranges.lock().unwrap().clone();
+    assert!(asked.len() <= 4, "{asked:?}");
+
+    // Whoever gives no parts gives all, and then its hash is known.
+    let whole = FileServer::start(name, file, false);
+    let read = fetch(&home, &whole.address);
+    assert_eq!(
+        (&read["sha256"], &read["bytes_read"]),
+        (&here["sha256"], &json!(size))
+    );
+    let right = format!(
+        "{}#sha256={}",
+        whole.address,
+        here["sha256"].as_str().unwrap()
+    );
+    fetch(&home, &right);
+    let wrong = home.run(["pypi", "file", &format!("{}#sha256=00", whole.address)]);
+    assert!(
+        wrong.starts_with("exit: 4") && wrong.contains("SHA-256"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn a_source_distribution_is_fetched_whole_and_silence_is_no_absence() {
+    let home = Sandbox::new();
+    let file = tar_gz(&[("fine-thing-1.2/PKG-INFO", METADATA)]);
+    let server = FileServer::start("fine-thing-1.2.tar.gz", file.clone(), true);
+    let read = fetch(&home, &server.address);
+    assert_eq!(
+        (&read["kind"], &read["size"]),
+        (&json!("sdist"), &json!(file.len()))
+    );
+    assert!(read["sha256"].is_string());
+    let absent = home.run(["pypi", "file", &server.address.replace("1.2", "1.3")]);
+    assert!(absent.starts_with("exit: 1"), "{absent}");
+    // A port that nobody listens on.
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let silent = home.run([
+        "pypi",
+        "file",
+        &format!("http://{free}/fine-thing-1.2.tar.gz"),
+    ]);
+    assert!(
+        silent.starts_with("exit: 3") && silent.contains("E-UPSTREAM-SILENT"),
+        "{silent}"
+    );
+    let secret = home.run([
+        "pypi",
+        "file",
+        "https://me:pa55word@host/fine-thing-1.2.tar.gz",
+    ]);
+    assert!(
+        secret.starts_with("exit: 2") && !secret.contains("pa55word"),
+        "{secret}"
+    );
 }

@@ -11,7 +11,7 @@ use std::{path::Path, time::Duration};
 use engine::{Ending, Enqueue, Outcome, Run, RunError};
 use facts::repository::RepositoryUrl;
 use serde::{Deserialize, Serialize};
-use store::{metadata, repositories::Repository, sources};
+use store::{metadata, observed, repositories::Repository, sources};
 
 use super::{
     Snapshot, by_git, directory,

@@ -1,0 +1,5 @@
+//! Python distributions where they lie on an index.
+
+mod remote_file;
+
+pub use remote_file::{MOST_WHOLE, RemoteFile, RemoteRead, read_remote};
