@@ -1,7 +1,6 @@
 //! `gleaner pypi`: Python distributions, read without a database.
 
 use std::{
-    fmt::Write as _,
     fs::File,
     io::{self, Read as _, Seek as _},
     path::{Path, PathBuf},
@@ -121,11 +120,7 @@ fn hash(file: &mut File) -> io::Result<(String, u64)> {
         size += read as u64;
     }
     file.rewind()?;
-    let mut sha256 = String::with_capacity(64);
-    for byte in digest.finalize() {
-        let _ = write!(sha256, "{byte:02x}");
-    }
-    Ok((sha256, size))
+    Ok((facts::hex::lower(digest.finalize()), size))
 }
 
 fn refused(path: &Path, error: &ReadError) -> Failure {
