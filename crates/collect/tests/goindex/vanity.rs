@@ -31,7 +31,6 @@ both! {
         world.commit("team/nowhere", &[("go.mod", &module(&nowhere))], &["v1.0.0"]);
         world.look().await;
         assert_eq!(world.versions().await, [
-            format!("{inner}@v1.1.0"),
             format!("{sub}@v1.0.0"),
             format!("{deep}@v0.1.0"),
             format!("{here}@v1.0.0"),
@@ -46,8 +45,10 @@ both! {
         assert_eq!(origins(&here).await, ("vanity".to_owned(), String::new()));
         assert_eq!(origins(&sub).await, ("vanity-subdirectory".to_owned(), "libs/below".to_owned()));
         let rejected = world.rejected().await;
+        // The go command puts the subdirectory behind the rest of the path, and looks for the inner
+        // module elsewhere.
         let reasons: Vec<&str> = rejected.iter().map(|(_, why)| why.as_str()).collect();
-        assert_eq!(reasons, ["leads-elsewhere", "leads-nowhere", "no-go-code"]);
+        assert_eq!(reasons, ["wrong-directory", "leads-elsewhere", "leads-nowhere", "no-go-code"]);
 
         // A host that has learned better is believed: nothing was published before.
         world.lead(&nowhere, "https://github.com/team/nowhere", "");

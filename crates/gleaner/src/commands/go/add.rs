@@ -31,7 +31,7 @@ const BATCH: usize = 500;
 #[command(before_help = "Examples:
   gleaner go add --from https://github.com/owner
   gleaner go add --from server:git.example.org
-  gleaner go add --from "search:github.com language:go org:owner"
+  gleaner go add --from 'search:github.com language:go org:owner'
   gleaner go add https://git.example.org/tools.git
   gleaner go add --file repositories.txt")]
 pub(crate) struct AddArgs {
