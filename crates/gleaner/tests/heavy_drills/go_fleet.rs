@@ -16,38 +16,45 @@ use store::goindex::{self, Asked};
 use crate::fleet::PARTS;
 
 const REPOSITORIES: usize = 1_000;
+/// So many are enough for the gate where one process after the other writes; the long gate takes
+/// all.
+const FEWER: usize = 250;
 const PROCESSES: usize = 10;
-/// A process is killed each time so many more repositories are read.
-const BETWEEN_KILLS: i64 = 60;
+/// About so many processes are killed.
+const KILLS: usize = 16;
 /// So long every answer of the server takes: time enough to meet.
 const ANSWER: Duration = Duration::from_millis(15);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_go_fleet_drill_sqlite() {
-    drill(TestDb::sqlite(PARTS).await).await;
+    let is_long = std::env::var_os("GLEANER_LONG").is_some();
+    let repositories = if is_long { REPOSITORIES } else { FEWER };
+    drill(TestDb::sqlite(PARTS).await, repositories).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_go_fleet_drill_postgres() {
-    drill(TestDb::postgres(PARTS).await).await;
+    drill(TestDb::postgres(PARTS).await, REPOSITORIES).await;
 }
 
-async fn drill(db: TestDb) {
-    let estate = Estate::new(db).await;
+async fn drill(db: TestDb, repositories: usize) {
+    let estate = Estate::new(db, repositories).await;
+    let count = i64::try_from(repositories).unwrap();
+    let between = i64::try_from(repositories / KILLS).unwrap();
     let mut workers: Vec<Child> = (0..PROCESSES).map(|_| estate.work(&[])).collect();
-    let (mut kills, mut next_kill, mut victim) = (0, BETWEEN_KILLS, 0);
+    let (mut kills, mut next_kill, mut victim) = (0, between, 0);
     let begun = Instant::now();
     let mut looks = tokio::time::interval(Duration::from_millis(50));
     loop {
         looks.tick().await;
         let read = goindex::status(&estate.db).await.unwrap().complete;
-        if read >= i64::try_from(REPOSITORIES).unwrap() {
+        if read >= count {
             break;
         }
         let limit = Duration::from_mins(5);
         assert!(begun.elapsed() < limit, "stuck at {read} repositories");
         if read >= next_kill {
-            next_kill = read + BETWEEN_KILLS;
+            next_kill = read + between;
             end(&mut workers[victim]);
             workers[victim] = estate.work(&[]);
             victim = (victim + 3) % PROCESSES;
@@ -60,17 +67,17 @@ async fn drill(db: TestDb) {
     let done = estate.work(&["--until-idle"]).wait().unwrap();
     assert!(done.success());
 
-    eprintln!("{kills} kills, {REPOSITORIES} repositories, {took:?}");
+    eprintln!("{kills} kills, {repositories} repositories, {took:?}");
     assert!(kills >= 10, "only {kills} kills: the drill was no drill");
     assert_eq!(estate.server.most_at_once(), 1, "one at a time");
     let all = Asked {
-        limit: 2 * REPOSITORIES,
+        limit: 2 * repositories,
         ..Asked::default()
     };
     let feed = goindex::page(&estate.db, &all).await.unwrap();
-    assert_eq!(feed.len(), REPOSITORIES);
+    assert_eq!(feed.len(), repositories);
     let paths: BTreeSet<String> = feed.into_iter().map(|line| line.path).collect();
-    let truth = (0..REPOSITORIES).map(|n| format!("github.com/team/r{n}"));
+    let truth = (0..repositories).map(|n| format!("github.com/team/r{n}"));
     assert_eq!(paths, truth.collect());
     let struck = estate
         .db
@@ -89,7 +96,7 @@ struct Estate {
 }
 
 impl Estate {
-    async fn new(db: TestDb) -> Self {
+    async fn new(db: TestDb, repositories: usize) -> Self {
         let home = tempfile::tempdir().unwrap();
         let source = home.path().join("source");
         std::fs::create_dir(&source).unwrap();
@@ -115,7 +122,7 @@ impl Estate {
         );
         std::fs::write(home.path().join("gleaner.toml"), settings).unwrap();
         let mut names = String::new();
-        for n in 0..REPOSITORIES {
+        for n in 0..repositories {
             let _ = writeln!(names, "https://github.com/team/r{n}");
         }
         std::fs::write(home.path().join("names"), names).unwrap();
