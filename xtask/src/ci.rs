@@ -29,6 +29,7 @@ const BENCHES: &[&[&str]] = &[
     &["engine-fanin"],
     &["manifests"],
     &["distribution"],
+    &["goindex"],
 ];
 
 pub(crate) fn gate() -> anyhow::Result<ExitCode> {

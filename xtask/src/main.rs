@@ -19,6 +19,7 @@ mod ci;
 mod cluster;
 mod fuzz;
 mod generate;
+mod go;
 mod one_build;
 #[expect(
     dead_code,

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::bail;
 
-use crate::{postgres, steps};
+use crate::{go, postgres, steps};
 
 /// Where tests find the run's cluster; a test that is run alone starts its own.
 const CLUSTER: &str = "GLEANER_TEST_POSTGRES";
@@ -46,7 +46,9 @@ fn run_with(args: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<ExitC
         Err(_) => Some(postgres::start()?),
     };
     let url = cluster.as_ref().map(|cluster| (CLUSTER, cluster.url()));
-    let environment: Vec<_> = environment.iter().copied().chain(url).collect();
+    let go = go::for_tests();
+    let go = go.as_ref().map(|(name, value)| (*name, value.as_str()));
+    let environment: Vec<_> = environment.iter().copied().chain(url).chain(go).collect();
 
     let runner = Runner::find();
     if args.is_empty() && runner == Runner::Nextest {

@@ -17,7 +17,7 @@ use crate::{
         releases::Releases,
     },
     drill::Drill,
-    goindex::{self, GoList, GoPublish, GoTags},
+    goindex::{self, GoList, GoPublish, GoTags, GoVanity},
     http::Http,
     organisation::Organisation,
     repo_metadata::{self, RepoMetadata},
@@ -111,7 +111,13 @@ fn entries() -> Vec<Entry> {
         entry::<Drill>(|_| Registered::new(Drill)),
         entry::<GoList>(|outside| Registered::new(GoList::new(outside.http.clone()))),
         entry::<GoPublish>(|_| Registered::new(GoPublish)),
-        entry::<GoTags>(|outside| Registered::new(GoTags::new(outside.goindex.clone()))),
+        entry::<GoTags>(|outside| {
+            let tags = GoTags::new(outside.goindex.clone());
+            Registered::new(tags.or_by_api(outside.http.clone()))
+        }),
+        entry::<GoVanity>(|outside| {
+            Registered::new(GoVanity::new(outside.http.clone(), outside.goindex.clone()))
+        }),
         entry::<Organisation>(|outside| {
             let owners = Organisation::new(outside.http.clone());
             Registered::new(owners.scans(outside.scans()))

@@ -11,6 +11,7 @@
 //! | [`purl`] | the package URL of an ecosystem's package |
 //! | [`contributor`], [`group`] | people with their addresses; sets of repositories |
 //! | [`git_object`] | the ids that git gives to contents |
+//! | [`hex`] | digests as they are written |
 //! | [`json`] | JSON whose text is equal when its meaning is |
 
 pub mod contributor;
@@ -18,6 +19,7 @@ pub mod distribution;
 pub mod evidence;
 pub mod git_object;
 pub mod group;
+pub mod hex;
 pub mod json;
 pub mod kept;
 pub mod manifest;

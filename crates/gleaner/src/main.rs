@@ -7,6 +7,7 @@ mod commands;
 mod config;
 mod data_directory;
 mod error;
+mod followed;
 mod logging;
 mod outside;
 mod printer;

@@ -40,7 +40,9 @@ pub(crate) fn with_environment(
 /// How git servers are asked: where they are and with which token, as all upstreams.
 fn goindex(settings: &Settings, about: &http::Settings) -> collect::goindex::Settings {
     let git = collect::git::remote::Settings::new(&settings.fetched, about.user_agent());
-    collect::goindex::Settings::new(git).among(&about.upstreams)
+    let mut index = collect::goindex::Settings::new(git).among(&about.upstreams);
+    index.check_vanity = settings.goindex.check_vanity_paths;
+    index
 }
 
 /// What is set about asking where repositories are published.

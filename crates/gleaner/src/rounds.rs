@@ -19,6 +19,9 @@ use crate::{
     outside,
 };
 
+/// Woken by others or asking others than their round does: its cadence is not theirs.
+const KEEPS_CADENCE: &[&str] = &["goindex/publish", "goindex/vanity"];
+
 /// A worker for the rounds that are switched on, or for those of `only`: kinds, or whole rounds.
 pub(crate) fn worker(engine: Engine, settings: &Settings, only: &[String]) -> Result<Worker> {
     let outside = outside::outside(&engine, settings)?;
@@ -62,7 +65,12 @@ pub(crate) fn worker_in(
     {
         if let Some(round) = settings.rounds.get(section(kind.name).as_str()) {
             // What the collector declares holds unless the operator says otherwise.
-            kind.cadence = kind.cadence.map(|own| round.cadence.unwrap_or(own));
+            let set = match kind.name {
+                "goindex/list" => settings.goindex.listing_cadence,
+                name if KEEPS_CADENCE.contains(&name) => None,
+                _ => round.cadence,
+            };
+            kind.cadence = kind.cadence.map(|own| set.unwrap_or(own));
             kind.max_run = round.max_run.unwrap_or(kind.max_run);
         }
         kind.immediate_partial_retry &= settings.work.immediate_partial_retry;
@@ -203,8 +211,14 @@ mod tests {
                 let key = section.keys.iter().find(|known| known.name == key);
                 key.and_then(crate::config::Key::default_value)
             };
-            if let Some(cadence) = one.kind.cadence {
-                assert_eq!(default("cadence"), Some(Duration(cadence)), "{name}");
+            let key = match one.kind.name {
+                "goindex/list" => "listing_cadence",
+                _ => "cadence",
+            };
+            if let Some(cadence) = one.kind.cadence
+                && !KEEPS_CADENCE.contains(&one.kind.name)
+            {
+                assert_eq!(default(key), Some(Duration(cadence)), "{name}");
             }
             assert_eq!(
                 default("max_run"),

@@ -48,6 +48,15 @@ impl Problem {
         }
     }
 
+    pub(crate) fn too_large(detail: impl Into<String>) -> Self {
+        Self {
+            code: "E-INPUT-VALUE",
+            title: "The request is too large",
+            status: 413,
+            detail: Some(detail.into()),
+        }
+    }
+
     /// The database failed. The cause goes to the log; outside it is nobody's business.
     pub(crate) fn database(error: impl std::fmt::Display) -> Self {
         tracing::warn!(%error, "a request failed for the database");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::Engine;
 use futures_util::future::BoxFuture;
 
-use crate::{counts::Counts, metrics::Recorder};
+use crate::{counts::Counts, hooks::Recent, metrics::Recorder};
 
 /// Says whether this process can do its work: an answer for `/readyz`. The
 /// binary knows the schema, so it brings the check.
@@ -23,6 +23,8 @@ pub struct Web {
     pub(crate) banner: Option<String>,
     /// Hooks that know one of these are believed.
     pub(crate) hook_secrets: Arc<Vec<String>>,
+    /// Hooks that were believed lately.
+    pub(crate) recent_hooks: Arc<Recent>,
 }
 
 impl Web {
@@ -35,6 +37,7 @@ impl Web {
             readiness,
             banner: None,
             hook_secrets: Arc::default(),
+            recent_hooks: Arc::default(),
         }
     }
 

@@ -27,6 +27,7 @@ mod control;
 mod dice;
 mod faults;
 pub mod git_server;
+mod go_imports;
 mod journal;
 mod server;
 mod trees;
@@ -39,6 +40,7 @@ pub use {
     clock::WorldClock,
     config::Config,
     faults::{Fault, Plan, PlanError, RetryAfter, Rule},
+    go_imports::GoImports,
     journal::{Counts, Journal, Limit, Request},
     server::Server,
     trees::{SourceTree, source_trees},

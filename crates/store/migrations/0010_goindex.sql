@@ -83,6 +83,22 @@ CREATE TABLE go_module (
     changed_at {time} NOT NULL
 ){strict};
 
+-- Import paths that are not their repository's own, and what their hosts say about them.
+CREATE TABLE go_root (
+    repository {int} NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    -- the path that was asked about
+    asked {text} NOT NULL,
+    -- here, elsewhere or nowhere
+    verdict {text} NOT NULL,
+    -- the path that stands for the repository, and the directory of it
+    path {text} NOT NULL,
+    subdir {text} NOT NULL,
+    -- where it leads
+    url {text},
+    answered_at {time} NOT NULL,
+    PRIMARY KEY (repository, asked)
+){strict};
+
 -- Contents of go.mod files, by the id that git gives them.
 CREATE TABLE go_mod (
     id {text} PRIMARY KEY NOT NULL,

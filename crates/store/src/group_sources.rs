@@ -267,8 +267,12 @@ pub async fn not_listed_since(
     rows.iter().map(|row| row.get("repository")).collect()
 }
 
-/// Whether `owner` is `of` or a group within it.
+/// Whether `owner` is `of` or a group within it. What begins as no owner does is a list of another
+/// sort, and only that list tells who is on it.
 fn is_within(owner: &str, of: &str) -> bool {
+    if of.starts_with(['*', '@', '?']) {
+        return true;
+    }
     let (owner, of) = (owner.to_lowercase(), of.to_lowercase());
     match owner.strip_prefix(&of) {
         Some(rest) => rest.is_empty() || rest.starts_with('/'),

@@ -108,9 +108,7 @@ pub(super) fn has_id(contents: &[u8], id: &str) -> bool {
     let mut digest = Sha256::new();
     digest.update(format!("blob {}\0", contents.len()));
     digest.update(contents);
-    let found = digest.finalize();
-    let hex = found.iter().map(|byte| format!("{byte:02x}"));
-    hex.collect::<String>().eq_ignore_ascii_case(id)
+    facts::hex::lower(digest.finalize()).eq_ignore_ascii_case(id)
 }
 
 /// The contents, if they are those that the id names.

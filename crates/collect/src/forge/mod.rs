@@ -16,6 +16,8 @@ mod github;
 mod gitlab;
 mod host;
 mod publishing;
+mod scope;
+mod tags;
 mod text;
 
 use engine::{Ending, Run, RunError};
@@ -28,6 +30,8 @@ pub use self::{
     content::{Looked, Tree, Wanted},
     host::{Host, look_up},
     publishing::{Asset, LAST_RELEASES, OwnerPackages, Package, PackageList, Release, Releases},
+    scope::Scope,
+    tags::{ListedTag, TagPage},
 };
 use crate::{
     git::{Blob, Entry},
@@ -75,10 +79,31 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Asked<Option<Page>>>;
 
+    /// Whether such a list can be had in the order of changes; else it is always listed whole.
+    fn lists_by_change(&self, owner: &Owner) -> bool {
+        matches!(Scope::read(&owner.path), Scope::Of(_))
+    }
+
     /// The files of a repository's default branch that are wanted, at any depth.
     fn tree<'a>(
         &'a self,
         which: &'a Which,
+        wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
+    ) -> BoxFuture<'a, Asked<Looked<Tree>>>;
+
+    /// A page of a repository's tags, each with the commit it leads to: the first, or the one that
+    /// `from` leads to.
+    fn tags<'a>(
+        &'a self,
+        which: &'a Which,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Asked<Looked<TagPage>>>;
+
+    /// Like [`tree`](Forge::tree), of any commit.
+    fn tree_at<'a>(
+        &'a self,
+        which: &'a Which,
+        commit: &'a str,
         wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
     ) -> BoxFuture<'a, Asked<Looked<Tree>>>;
 
@@ -149,6 +174,17 @@ pub struct Owner {
     pub path: String,
     /// One person, and no organisation or group.
     pub person: bool,
+}
+
+impl Owner {
+    /// Nobody in particular; see [`Scope`].
+    fn wide(path: &str) -> Self {
+        Self {
+            number: None,
+            path: path.to_owned(),
+            person: false,
+        }
+    }
 }
 
 /// In which order a list is wanted.

@@ -4,9 +4,11 @@
 //! |---|---|---|
 //! | `goindex/list` | a forge | lists an owner's repositories, each with its `goindex/tags` |
 //! | `goindex/tags` | a git server | reads tags and the go.mod files they lead to |
+//! | `goindex/vanity` | the host of an import path | finds out where the path leads |
 //! | `goindex/publish` | nobody | appends what was committed to the feed |
 //!
-//! Tags are read by git itself, which every forge speaks and no forge counts: one question for all
+//! Tags are read by git itself, which every forge speaks and no forge counts (by the forge's API
+//! only where git cannot be reached): one question for all
 //! tags, and when none has changed, that is all. Trees of new tags come without their files, then
 //! the go.mod files by id, of which none is fetched twice.
 //!
@@ -15,11 +17,15 @@
 //! counts as read.
 
 mod address;
+mod api;
 mod list;
+mod news;
+mod paths;
 mod publish;
 mod read;
 mod settle;
 mod tags;
+mod vanity;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -32,6 +38,7 @@ pub use self::{
     list::{GoList, unit as list_unit},
     publish::{GoPublish, wake as publish_soon},
     tags::{GoTags, unit as tags_unit},
+    vanity::GoVanity,
 };
 use crate::{
     collector::Collector as _,
@@ -50,6 +57,9 @@ pub struct Settings {
     pub git: remote::Settings,
     /// Where hosts serve git, when it is not at `https://HOST`.
     pub bases: BTreeMap<String, String>,
+    /// Whether the hosts of import paths are asked if they lead to the repositories that declare
+    /// them. Else every go.mod is believed.
+    pub check_vanity: bool,
 }
 
 impl Settings {
@@ -61,6 +71,7 @@ impl Settings {
         Self {
             git,
             bases: BTreeMap::new(),
+            check_vanity: true,
         }
     }
 

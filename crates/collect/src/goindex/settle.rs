@@ -9,7 +9,7 @@ use scan::go::{GoMod, latest, visible_incompatible};
 use store::goindex::{self, IncompatibleVersion, ModuleChange, OwnVersion};
 
 /// What has changed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Changes {
     modules: Vec<ModuleChange>,
     hidden: Vec<IncompatibleVersion>,
@@ -18,6 +18,47 @@ pub(super) struct Changes {
 impl Changes {
     pub(super) async fn write(&self, tx: &mut Tx, now: Timestamp) -> Result<(), RunError> {
         Ok(goindex::settle(tx, &self.modules, &self.hidden, now).await?)
+    }
+
+    /// The same in pieces that fit into a transaction each, with room for what comes along. Each
+    /// retraction stands for itself, so that nobody can tell that they came in pieces.
+    pub(super) fn pieces(self) -> Vec<Self> {
+        const MOST: usize = store::MAX_ROWS / 2;
+        let mut pieces = vec![Self::default()];
+        let mut left = MOST;
+        for module in self.modules {
+            let mut retractions = module.retractions.into_iter().peekable();
+            loop {
+                if left < 2 {
+                    pieces.push(Self::default());
+                    left = MOST;
+                }
+                let part: Vec<_> = retractions.by_ref().take(left - 1).collect();
+                left -= 1 + part.len();
+                if let Some(piece) = pieces.last_mut() {
+                    piece.modules.push(ModuleChange {
+                        path: module.path.clone(),
+                        latest: module.latest.clone(),
+                        deprecated: module.deprecated.clone(),
+                        retractions: part,
+                    });
+                }
+                if retractions.peek().is_none() {
+                    break;
+                }
+            }
+        }
+        for hidden in self.hidden.chunks(MOST) {
+            if hidden.len() > left {
+                pieces.push(Self::default());
+                left = MOST;
+            }
+            left -= hidden.len();
+            if let Some(piece) = pieces.last_mut() {
+                piece.hidden = hidden.to_vec();
+            }
+        }
+        pieces
     }
 }
 

@@ -4,38 +4,44 @@
 //! Else tags that vanished, came back or moved are written down as events, and new ones are read in
 //! batches, each of which commits with the wish to have it published. Only a reading to the end
 //! writes the digest, so that whatever could not be read is read the next time.
+//!
+//! A path that is not the repository's own counts once its host has said that it leads here
+//! (`goindex/vanity`); until then nothing is said about the tags that declare it.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt::Write as _,
-    time::Duration,
-};
+use std::time::Duration;
 
 use db::{Timestamp, Tx};
 use engine::{Ending, Enqueue, Outcome, Run, RunError};
 use facts::repository::RepositoryUrl;
-use scan::go::{ImportRoot, TagFault, VersionTag};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use store::{
-    goindex::{self, KnownTag, NewTag},
-    repositories,
+    goindex::{self, NewTag},
+    repositories::{self, Repository},
 };
 
 use super::{
     Settings, Way, address,
+    api::{self, Api},
+    news::{News, by_commit, digest, split},
+    paths::Paths,
     publish::wake,
-    read::{self, ReadTag, Tag},
-    settle,
+    read::{self, ReadTag, Source, Tag},
+    settle, vanity,
 };
 use crate::{
     collector::{Collector, Need, kind},
-    git::remote::{Refs, Remote, RemoteError, Retry},
+    git::remote::{self, Refs, RemoteError},
+    http::Http,
+    repo_metadata::enqueue,
 };
 
 /// Reads tags.
 #[derive(Clone, Debug)]
-pub struct GoTags(Way);
+pub struct GoTags {
+    way: Way,
+    /// For repositories that git cannot reach.
+    http: Option<Http>,
+}
 
 /// What a unit is about.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -61,6 +67,8 @@ struct Report {
     returned: usize,
     /// Tags of which the go.mod files could not be had.
     unknown: usize,
+    /// Paths whose hosts have not answered for them.
+    unanswered: usize,
     requests: usize,
 }
 
@@ -79,7 +87,30 @@ pub fn unit(id: i64, url: &RepositoryUrl) -> Enqueue {
 impl GoTags {
     /// Asks this way.
     pub fn new(settings: Settings) -> Self {
-        Self(Way::new(settings))
+        Self {
+            way: Way::new(settings),
+            http: None,
+        }
+    }
+
+    /// Asks the APIs of forges where git cannot be reached.
+    pub fn or_by_api(mut self, http: Http) -> Self {
+        self.http = Some(http);
+        self
+    }
+
+    /// What the forge tells of a repository that git was not told of.
+    async fn by_api(
+        &self,
+        error: &RemoteError,
+        repository: &Repository,
+        cx: &Run,
+    ) -> Result<Option<(Source, Refs)>, RunError> {
+        let Some(http) = self.http.as_ref().filter(|_| api::may_help(error)) else {
+            return Ok(None);
+        };
+        let opened = Api::open(http, repository, cx).await?;
+        Ok(opened.map(|(api, refs)| (Source::Api(api), refs)))
     }
 }
 
@@ -112,23 +143,30 @@ impl Collector for GoTags {
         })
         .await?;
 
-        let url = address::clone_url(&repository, &self.0.settings);
-        let remote = match self.0.to(&url).await {
+        let url = address::clone_url(&repository, &self.way.settings);
+        let remote = match self.way.to(&url).await {
             Ok(remote) => remote,
-            Err(error) => return no_answer(error, cx),
+            Err(error) => return error.end(cx, ()),
         };
-        let refs = match remote.refs(&["refs/tags/"]).await {
-            Ok(refs) => refs,
+        let refs = remote.refs(&["refs/tags/"]).await;
+        remote::account(cx, &refs).await;
+        let (source, refs) = match refs {
+            Ok(refs) => (Source::Git(remote), refs),
             Err(error @ RemoteError::NoRepository { .. }) => return gone(id, &error, cx).await,
-            Err(error) => return no_answer(error, cx),
+            Err(error) => match self.by_api(&error, &repository, cx).await? {
+                Some(told) => told,
+                None => return error.end(cx, ()),
+            },
         };
-        let roots = address::roots(&repository);
+        let answered = goindex::roots(cx.db(), id).await?;
+        let trusted = repository.local || !self.way.settings.check_vanity;
+        let paths = Paths::new(address::roots(&repository), answered, trusted);
         let reading = Reading {
             cx,
             repository: id,
-            remote,
-            digest: digest(&refs, &roots),
-            roots,
+            source,
+            digest: digest(&refs, paths.roots()),
+            paths,
         };
         reading.run(refs).await
     }
@@ -138,13 +176,13 @@ impl Collector for GoTags {
 struct Reading<'a> {
     cx: &'a Run,
     repository: i64,
-    remote: Remote,
+    source: Source,
     digest: String,
-    roots: Vec<ImportRoot>,
+    paths: Paths,
 }
 
 impl Reading<'_> {
-    async fn run(self, refs: Refs) -> Result<Ending, RunError> {
+    async fn run(mut self, refs: Refs) -> Result<Ending, RunError> {
         let mut report = Report {
             tags: refs.refs.len(),
             requests: refs.requests,
@@ -174,10 +212,18 @@ impl Reading<'_> {
             self.write(&read, &[]).await?;
         }
         for chunk in by_commit(&versions).chunks(COMMITS_AT_ONCE) {
-            let read = read::read(&self.remote, &self.roots, chunk, self.cx.db()).await;
+            let read = read::read(&self.source, &mut self.paths, chunk, self.cx.db()).await;
             let read = match read {
                 Ok(read) => read,
-                Err(read::Failed::Remote(error)) => return no_answer(error, self.cx),
+                Err(read::Failed::Remote(error)) => {
+                    let failed: Result<(), RemoteError> = Err(error);
+                    remote::account(self.cx, &failed).await;
+                    return match failed {
+                        Err(error) => error.end(self.cx, report),
+                        Ok(()) => Ok(self.cx.end(Outcome::Done, report)),
+                    };
+                }
+                Err(read::Failed::Forge(why)) => return why.end(self.cx, report),
                 Err(read::Failed::Run(error)) => return Err(error),
             };
             report.requests += read.requests;
@@ -186,21 +232,48 @@ impl Reading<'_> {
                 report.versions += tag.versions.len();
                 report.rejected += usize::from(tag.tag.rejection.is_some());
             }
-            let mut files = read.files.as_slice();
+            self.keep(&read.files).await?;
             for tags in read.tags.chunks(TAGS_AT_ONCE) {
-                self.write(tags, files).await?;
-                files = &[];
+                self.write(tags, &[]).await?;
             }
         }
+        report.unanswered = self.paths.unanswered().len();
         let changes = settle::changes(self.cx.db(), self.repository).await?;
-        let outcome = match report.unknown {
-            0 => Outcome::Done,
-            unknown => Outcome::Partial {
+        let mut pieces = changes.pieces();
+        let last = pieces.pop().unwrap_or_default();
+        for piece in pieces {
+            let facts = (piece, self.cx.clock().now());
+            self.cx
+                .commit(&(), &facts, |tx, (piece, now)| {
+                    Box::pin(piece.write(tx, *now))
+                })
+                .await?;
+        }
+        let outcome = self.outcome(&report);
+        Ok(self.end(report, outcome, last))
+    }
+
+    fn outcome(&self, report: &Report) -> Outcome {
+        match (report.unknown, report.unanswered) {
+            (0, 0) => Outcome::Done,
+            // Whoever answers for the paths makes this unit due.
+            (0, _) => Outcome::Partial {
+                why: format!(
+                    "nobody has answered yet for {}",
+                    self.paths.unanswered().join(", ")
+                ),
+                retry_at: Some(
+                    self.cx
+                        .clock()
+                        .now()
+                        .plus(GoTags::CADENCE.unwrap_or_default()),
+                ),
+            },
+            (unknown, _) => Outcome::Partial {
                 why: format!("the go.mod files of {unknown} tags could not be had"),
                 retry_at: None,
             },
-        };
-        Ok(self.end(report, outcome, changes))
+        }
     }
 
     /// What became of tags that were known.
@@ -214,14 +287,7 @@ impl Reading<'_> {
                 })
                 .await?;
         }
-        for vanished in news.vanished.chunks(TAGS_AT_ONCE) {
-            let facts = (self.repository, vanished.to_vec(), now);
-            self.cx
-                .commit(&(), &facts, |tx, (id, tags, now)| {
-                    Box::pin(async move { Ok(goindex::vanished(tx, *id, tags, *now).await?) })
-                })
-                .await?;
-        }
+        vanish(self.repository, &news.vanished, self.cx).await?;
         for returned in news.returned.chunks(TAGS_AT_ONCE) {
             let facts = (self.repository, returned.to_vec(), now);
             self.cx
@@ -236,7 +302,15 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Writes tags down with what they name and the files it was read from.
+    /// Keeps files that were fetched, whatever comes of the tags that lead to them.
+    async fn keep(&self, files: &[(String, Vec<u8>)]) -> Result<(), RunError> {
+        for files in files.chunks(TAGS_AT_ONCE) {
+            self.write(&[], files).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes tags down with what they name, and files.
     async fn write(&self, read: &[ReadTag], files: &[(String, Vec<u8>)]) -> Result<(), RunError> {
         let facts = Written {
             repository: self.repository,
@@ -252,10 +326,15 @@ impl Reading<'_> {
 
     fn end(&self, report: Report, outcome: Outcome, changes: settle::Changes) -> Ending {
         let whole = matches!(outcome, Outcome::Done);
+        let unanswered = self.paths.unanswered();
         let facts = Last {
             repository: self.repository,
             digest: whole.then(|| self.digest.clone()),
             publish: !report.unchanged,
+            asking: unanswered
+                .iter()
+                .map(|path| vanity::unit(self.repository, path))
+                .collect(),
             changes,
             now: self.cx.clock().now(),
         };
@@ -276,6 +355,9 @@ struct Written {
 impl Written {
     async fn write(&self, tx: &mut Tx) -> Result<(), RunError> {
         goindex::keep_contents(tx, &self.files).await?;
+        if self.tags.is_empty() {
+            return Ok(());
+        }
         goindex::record(tx, self.repository, &self.tags, &self.versions, self.now).await?;
         if self.versions.is_empty() {
             return Ok(());
@@ -288,6 +370,8 @@ struct Last {
     repository: i64,
     digest: Option<String>,
     publish: bool,
+    /// Those who find out where paths lead.
+    asking: Vec<Enqueue>,
     changes: settle::Changes,
     now: Timestamp,
 }
@@ -295,6 +379,7 @@ struct Last {
 impl Last {
     async fn write(&self, tx: &mut Tx) -> Result<(), RunError> {
         self.changes.write(tx, self.now).await?;
+        enqueue(tx, &self.asking, self.now).await?;
         if let Some(digest) = &self.digest {
             goindex::finished(tx, self.repository, digest, self.now).await?;
         }
@@ -305,118 +390,12 @@ impl Last {
     }
 }
 
-/// What is different from the last reading.
-#[derive(Default)]
-struct News {
-    unread: Vec<Tag>,
-    /// Names, and what they lead to now.
-    moved: Vec<(String, String)>,
-    vanished: Vec<String>,
-    returned: Vec<String>,
-}
-
-impl News {
-    /// `again`: tags that named nothing are looked at once more, whatever they lead to.
-    fn tell(tags: &[Tag], known: &[KnownTag], again: bool) -> Self {
-        let by_name: HashMap<&str, &KnownTag> =
-            known.iter().map(|tag| (tag.name.as_str(), tag)).collect();
-        let mut news = Self::default();
-        for tag in tags {
-            let Some(known) = by_name.get(tag.name.as_str()) else {
-                news.unread.push(tag.clone());
-                continue;
-            };
-            let moved = known.object != tag.target;
-            if known.rejection.is_some() {
-                // Nothing was published, so it is what it is now.
-                if again || moved || known.gone {
-                    news.unread.push(tag.clone());
-                }
-                continue;
-            }
-            if moved {
-                news.moved.push((tag.name.clone(), tag.target.clone()));
-            }
-            if known.gone {
-                news.returned.push(tag.name.clone());
-            }
-        }
-        let here: HashSet<&str> = tags.iter().map(|tag| tag.name.as_str()).collect();
-        let vanished = known
-            .iter()
-            .filter(|tag| !tag.gone && !here.contains(tag.name.as_str()));
-        news.vanished = vanished.map(|tag| tag.name.clone()).collect();
-        news
-    }
-}
-
-/// Tags whose name can be a version, and those whose name tells that they are none.
-fn split(tags: &[Tag]) -> (Vec<Tag>, Vec<(Tag, TagFault)>) {
-    let (mut versions, mut nameless) = (Vec::new(), Vec::new());
-    for tag in tags {
-        match VersionTag::parse(&tag.name) {
-            Ok(_) => versions.push(tag.clone()),
-            Err(fault) => nameless.push((tag.clone(), fault)),
-        }
-    }
-    (versions, nameless)
-}
-
-/// Tags that lead to the same commit are read together.
-fn by_commit(tags: &[Tag]) -> Vec<Vec<Tag>> {
-    let mut order: Vec<Vec<Tag>> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for tag in tags {
-        let next = order.len();
-        let place = *places.entry(tag.target.as_str()).or_insert(next);
-        if place == next {
-            order.push(Vec::new());
-        }
-        order[place].push(tag.clone());
-    }
-    order
-}
-
-/// Over all tags, the rules they are read by and the paths that lead here.
-fn digest(refs: &Refs, roots: &[ImportRoot]) -> String {
-    let mut lines: Vec<String> = refs
-        .refs
-        .iter()
-        .map(|one| {
-            let peeled = one.peeled.as_deref().unwrap_or_default();
-            format!("{} {} {peeled}", one.name, one.id)
-        })
-        .collect();
-    lines.sort_unstable();
-    let mut hash = Sha256::new();
-    hash.update(format!("{}\n", GoTags::VERSION));
-    for root in roots {
-        hash.update(format!("{} {}\n", root.path, root.subdir));
-    }
-    for line in lines {
-        hash.update(line);
-        hash.update("\n");
-    }
-    let mut text = String::with_capacity(64);
-    for byte in hash.finalize() {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
 /// The server says plainly that there is no such repository: what it had is no longer available.
 async fn gone(id: i64, error: &RemoteError, cx: &Run) -> Result<Ending, RunError> {
     let known = goindex::known_tags(cx.db(), id).await?;
     let here = known.iter().filter(|tag| !tag.gone);
     let names: Vec<String> = here.map(|tag| tag.name.clone()).collect();
-    let now = cx.clock().now();
-    for names in names.chunks(TAGS_AT_ONCE) {
-        let facts = (id, names.to_vec(), now);
-        cx.commit(&(), &facts, |tx, (id, tags, now)| {
-            Box::pin(async move { Ok(goindex::vanished(tx, *id, tags, *now).await?) })
-        })
-        .await?;
-    }
+    vanish(id, &names, cx).await?;
     let outcome = Outcome::Gone {
         why: error.to_string(),
     };
@@ -429,26 +408,15 @@ async fn gone(id: i64, error: &RemoteError, cx: &Run) -> Result<Ending, RunError
     }))
 }
 
-/// Nothing is known that was not known before.
-fn no_answer(error: RemoteError, cx: &Run) -> Result<Ending, RunError> {
+/// These tags are no longer there.
+async fn vanish(id: i64, tags: &[String], cx: &Run) -> Result<(), RunError> {
     let now = cx.clock().now();
-    if let Some(retry) = error.retry() {
-        let at = match retry {
-            Retry::After(time) => now.plus(*time),
-            Retry::At(time) => Timestamp::from(*time),
-        };
-        let why = error.to_string();
-        return Ok(cx.end(Outcome::Retry { at, why }, ()));
+    for tags in tags.chunks(TAGS_AT_ONCE) {
+        let facts = (id, tags.to_vec(), now);
+        cx.commit(&(), &facts, |tx, (id, tags, now)| {
+            Box::pin(async move { Ok(goindex::vanished(tx, *id, tags, *now).await?) })
+        })
+        .await?;
     }
-    Err(match error {
-        RemoteError::Unauthorized { .. }
-        | RemoteError::Forbidden { .. }
-        | RemoteError::BadUrl { .. }
-        | RemoteError::PrivateAddress { .. }
-        | RemoteError::Moved { .. }
-        | RemoteError::TooMuch { .. }
-        | RemoteError::Directory { .. }
-        | RemoteError::Git(_) => RunError::unit(error),
-        other => RunError::upstream(other),
-    })
+    Ok(())
 }

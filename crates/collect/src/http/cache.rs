@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
     io::{self, Read as _, Write as _},
     sync::atomic::{AtomicI64, Ordering},
 };
@@ -115,11 +114,7 @@ pub(super) fn key(upstream: &Upstream, ask: &Ask, token: Option<usize>) -> Optio
         part(name.as_bytes());
         part(value.as_bytes());
     }
-    let mut key = String::with_capacity(64);
-    for byte in digest.finalize() {
-        let _ = write!(key, "{byte:02x}");
-    }
-    Some(key)
+    Some(facts::hex::lower(digest.finalize()))
 }
 
 fn heard<T>(result: Result<T, DbError>) -> Option<T> {

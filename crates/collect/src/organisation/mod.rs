@@ -129,13 +129,16 @@ impl Collector for Organisation {
             return Ok(cx.end(Outcome::Gone { why }, session.log()));
         };
         let mut progress = cursor.unwrap_or_default();
-        let walk = progress.resume(cx.clock().now());
+        let mut walk = progress.resume(cx.clock().now());
         if walk.whole && walk.pages == 0 {
             progress.owner = match client.owner(&source.owner).await {
                 Ok(owner) => owner,
                 Err(why) => return why.end(cx, session.log()),
             };
         }
+        // What cannot be had in the order of changes is not known before its end.
+        let owner = progress.owner.as_ref();
+        walk.whole |= owner.is_some_and(|owner| !client.lists_by_change(owner));
         let listing = Listing {
             cx,
             source,
@@ -278,6 +281,6 @@ impl Listing<'_> {
 
 /// What the host's name says.
 fn guess(source: &Source) -> Software {
-    let any = format!("https://{}/{}/any", source.host, source.owner);
+    let any = format!("https://{}/any/any", source.host);
     RepositoryUrl::parse(&any).map_or(Software::Git, |url| url.forge())
 }

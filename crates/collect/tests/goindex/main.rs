@@ -5,8 +5,12 @@
 #[path = "../made/mod.rs"]
 mod made;
 
+mod by_api;
 mod events;
 mod faults;
 mod go_truth;
+mod large;
 mod layouts;
+mod organisation;
+mod vanity;
 mod world;

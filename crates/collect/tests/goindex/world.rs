@@ -5,12 +5,16 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use collect::{
     collector::Registered,
     git::remote,
-    goindex::{GoPublish, GoTags, Settings, tags_unit},
+    goindex::{GoPublish, GoTags, GoVanity, Settings, tags_unit},
+    http::{self, Http, UpstreamSettings},
 };
 use db::{Clock, DbError, Part, testing::TestDb, transact};
 use engine::{Engine, Selection, Timing, Worker};
 use facts::repository::RepositoryUrl;
-use sim::git_server::{GitServer, Listening, Seen, Stage};
+use sim::{
+    GoImports,
+    git_server::{GitServer, Listening, Seen, Stage},
+};
 use store::{
     goindex::{self, Asked},
     repositories,
@@ -27,7 +31,14 @@ pub(crate) struct World {
     at: Listening,
     pub(crate) engine: Engine,
     sources: BTreeMap<String, Made>,
+    /// Whoever answers for import paths; without, every go.mod is believed.
+    pub(crate) imports: Option<GoImports>,
+    /// Where the APIs of forges are; without, nobody is there.
+    pub(crate) apis: Option<String>,
 }
+
+/// The host of import paths that others than forges answer for.
+pub(crate) const VANITY: &str = "go.example.test";
 
 impl World {
     pub(crate) async fn new(db: &TestDb) -> Self {
@@ -42,7 +53,20 @@ impl World {
             at,
             engine: Engine::new((**db).clone(), Clock::system()),
             sources: BTreeMap::new(),
+            imports: None,
+            apis: None,
         }
+    }
+
+    /// Paths count only if they lead to the repository that declares them.
+    pub(crate) async fn with_imports(mut self) -> Self {
+        self.imports = Some(GoImports::listen().await.unwrap());
+        self
+    }
+
+    /// Lets an import path lead somewhere.
+    pub(crate) fn lead(&self, prefix: &str, url: &str, subdir: &str) {
+        self.imports.as_ref().unwrap().lead(prefix, url, subdir);
     }
 
     /// A repository on the server, and in the index.
@@ -53,8 +77,12 @@ impl World {
 
     /// The same, under the address that it would have on a public forge.
     pub(crate) async fn add_at_forge(&mut self, slug: &str) -> i64 {
-        self.add_as(slug, &format!("https://github.com/{slug}"))
-            .await
+        self.add_at("github.com", slug).await
+    }
+
+    /// Likewise, on a forge of choice.
+    pub(crate) async fn add_at(&mut self, host: &str, slug: &str) -> i64 {
+        self.add_as(slug, &format!("https://{host}/{slug}")).await
     }
 
     async fn add_as(&mut self, name: &str, url: &str) -> i64 {
@@ -99,6 +127,11 @@ impl World {
 
     pub(crate) fn bare(&self, name: &str) -> PathBuf {
         self.directory.path().join(format!("served/{name}.git"))
+    }
+
+    /// Where a repository is made.
+    pub(crate) fn source_path(&self, name: &str) -> &std::path::Path {
+        self.source(name).path()
     }
 
     fn source(&self, name: &str) -> &Made {
@@ -155,11 +188,17 @@ impl World {
         way.private_hosts.insert("127.0.0.1".to_owned());
         way.limits.time = Duration::from_mins(1);
         let mut settings = Settings::new(way);
-        settings.bases.insert("github.com".to_owned(), self.base());
-        let tags = Registered::new(GoTags::new(settings));
+        for host in ["github.com", "gitlab.com", "codeberg.org"] {
+            settings.bases.insert(host.to_owned(), self.base());
+        }
+        settings.check_vanity = self.imports.is_some();
+        let tags = GoTags::new(settings.clone()).or_by_api(self.http());
+        let tags = Registered::new(tags);
+        let vanity = Registered::new(GoVanity::new(self.http(), settings));
         let publish = Registered::new(GoPublish);
         Worker::new(self.engine.clone())
             .boxed_kind(tags.kind, tags.handler)
+            .boxed_kind(vanity.kind, vanity.handler)
             .boxed_kind(publish.kind, publish.handler)
             .timing(Timing {
                 poll: Duration::from_millis(20),
@@ -168,10 +207,46 @@ impl World {
             })
     }
 
+    fn http(&self) -> Http {
+        let mut settings = http::Settings::new("https://gleaner.example/contact");
+        if let Some(imports) = &self.imports {
+            let upstream = UpstreamSettings {
+                allow_private: true,
+                ..UpstreamSettings::at(imports.base(VANITY))
+            };
+            settings.upstreams.insert(VANITY.to_owned(), upstream);
+        }
+        let nobody = "http://127.0.0.1:1".to_owned();
+        let base = self.apis.clone().unwrap_or_else(|| nobody.clone());
+        for host in ["github.com", "gitlab.com", "codeberg.org", "silent.invalid"] {
+            let base = if host == "silent.invalid" {
+                &nobody
+            } else {
+                &base
+            };
+            let upstream = UpstreamSettings {
+                allow_private: true,
+                ..UpstreamSettings::at(base)
+            };
+            settings.upstreams.insert(host.to_owned(), upstream);
+        }
+        let (db, clock) = (self.engine.db().clone(), self.engine.clock().clone());
+        Http::new(&settings, db, clock, self.engine.upstreams().clone()).unwrap()
+    }
+
     /// Looks at every repository.
     pub(crate) async fn look(&self) {
+        self.run_now("goindex/tags").await;
+    }
+
+    /// Asks the hosts of import paths once more.
+    pub(crate) async fn ask_hosts_again(&self) {
+        self.run_now("goindex/vanity").await;
+    }
+
+    async fn run_now(&self, kind: &str) {
         let which = Selection {
-            kind: Some("goindex/tags".to_owned()),
+            kind: Some(kind.to_owned()),
             ..Selection::default()
         };
         self.engine.run_now(&which, false).await.unwrap();

@@ -2,6 +2,7 @@
 
 mod add;
 mod lists;
+mod remove;
 
 use ::db::{DbError, transact};
 use clap::{Args, Subcommand};
@@ -9,6 +10,7 @@ use collect::collector::Collector as _;
 use engine::{Engine, Selection};
 use store::goindex::{self, Status};
 
+pub(crate) use self::add::{GROUP, follow};
 use crate::{
     commands::repo,
     error::{Exit, Failure, Result, codes},
@@ -23,6 +25,7 @@ use crate::{
   gleaner go status")]
 pub(crate) enum GoCommand {
     Add(add::AddArgs),
+    Remove(remove::RemoveArgs),
     Status(StatusArgs),
     Modules(lists::ModulesArgs),
     Versions(lists::VersionsArgs),
@@ -71,6 +74,7 @@ pub(crate) async fn run(session: &Session, command: GoCommand) -> Result<Exit> {
     let engine = session.engine().await?;
     match command {
         GoCommand::Add(args) => add::run(session, &engine, &args).await,
+        GoCommand::Remove(args) => remove::run(session, &engine, &args).await,
         GoCommand::Status(_) => {
             let status = goindex::status(engine.db()).await?;
             session.printer.record(&status)?;

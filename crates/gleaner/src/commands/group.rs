@@ -175,7 +175,7 @@ async fn follow(session: &Session, engine: Engine, args: &AddArgs) -> Result<()>
         session.printer.note(&format!(
             "the group {} follows {} on {}",
             name.as_str(),
-            owner.owner,
+            owner.shown(),
             owner.host
         ));
     }
@@ -260,7 +260,9 @@ async fn unfollow(
         detached?;
         session.printer.note(&format!(
             "the group {} no longer follows {} on {}",
-            group.name, owner.owner, owner.host
+            group.name,
+            owner.shown(),
+            owner.host
         ));
     }
     Ok(())
@@ -291,7 +293,7 @@ pub(super) fn parse_name(text: &str) -> Result<GroupName> {
     })
 }
 
-pub(super) fn parse_owner(text: &str) -> Result<OwnerAddress> {
+pub(crate) fn parse_owner(text: &str) -> Result<OwnerAddress> {
     OwnerAddress::parse(text).map_err(|error| {
         Failure::new(
             &codes::REPOSITORY,

@@ -3,7 +3,7 @@
 mod remote;
 
 use std::{
-    fmt::{Display, Write as _},
+    fmt::Display,
     fs::File,
     io::{self, Read as _, Seek as _},
     path::Path,
@@ -132,15 +132,7 @@ fn hash(file: &mut File) -> io::Result<(String, u64)> {
         size += read as u64;
     }
     file.rewind()?;
-    Ok((hexadecimal(&digest.finalize()), size))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    Ok((facts::hex::lower(digest.finalize()), size))
 }
 
 fn refused(path: &dyn Display, error: &ReadError) -> Failure {

@@ -10,7 +10,7 @@ use engine::{Engine, Worker};
 use crate::{
     catch_up,
     error::{Exit, Failure, Result},
-    rounds,
+    followed, rounds,
     session::Session,
     stop::Stop,
 };
@@ -118,6 +118,11 @@ pub(crate) async fn web(session: &Session, args: WebArgs) -> Result<Exit> {
 
 /// Repositories may have come while a round was switched off that is on now.
 async fn catch_up(session: &Session, engine: &Engine) -> Result<()> {
+    let new = followed::follow(engine, session.settings()?).await?;
+    if new > 0 {
+        let note = format!("owners that the Go index follows from now on: {new}");
+        session.printer.note(&note);
+    }
     let late = catch_up::catch_up(engine, session.settings()?).await?;
     if late > 0 {
         let note = format!("repositories that begin with a round which was switched off: {late}");

@@ -233,16 +233,34 @@ static DISTRIBUTION: [Key; 8] = {
 };
 static LICENSE: [Key; 4] = round_keys("2", "180d", "2h");
 static MAIL: [Key; 4] = round_keys("2", "30d", "6h");
-static GOINDEX: [Key; 5] = {
+static GOINDEX: [Key; 8] = {
     let [enabled, workers, cadence, max_run] = round_keys("10", "1d", "30m");
     [
         enabled,
         workers,
         Key {
-            doc: "Least time between two listings of an owner, and between two readings of a repository's tags.",
+            doc: "Least time between two readings of a repository's tags. Webhooks make one due at once.",
             ..cadence
         },
+        key(
+            "listing_cadence",
+            Kind::Duration,
+            "1d",
+            "Least time between two listings of an owner.",
+        ),
         max_run,
+        unset(
+            "from",
+            Kind::Addresses,
+            "https://github.com/owner",
+            "Whose repositories make up the index, besides those of `gleaner go add`: owners on forges, `server:HOST` for all of a server, `installation:HOST` for what a GitHub App was given, `search:HOST QUERY`.",
+        ),
+        key(
+            "check_vanity_paths",
+            Kind::Switch,
+            "true",
+            "Ask the host of an import path that is not the repository's own whether it leads there, before a version under that path is published. With false every go.mod is believed: forks then publish under the paths of their origins.",
+        ),
         unset(
             "hook_secret_files",
             Kind::Paths,

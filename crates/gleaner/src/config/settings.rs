@@ -73,6 +73,11 @@ pub(crate) struct Distribution {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GoIndex {
     pub(crate) hook_secret_files: Vec<PathBuf>,
+    /// Only when it was set: the collector declares its own.
+    pub(crate) listing_cadence: Option<Duration>,
+    /// Whose repositories make up the index.
+    pub(crate) from: Vec<String>,
+    pub(crate) check_vanity_paths: bool,
 }
 
 /// `[upstream.NAME]`
@@ -112,11 +117,12 @@ impl Settings {
             };
             (name, pool)
         });
-        let (server, database, work, distribution) = (
+        let (server, database, work, distribution, goindex) = (
             Reader(config, "server", None),
             Reader(config, "database", None),
             Reader(config, "work", None),
             Reader(config, "distribution", None),
+            Reader(config, "goindex", None),
         );
         Self {
             server: Server {
@@ -143,7 +149,10 @@ impl Settings {
                 user_agent: distribution.text("user_agent"),
             },
             goindex: GoIndex {
-                hook_secret_files: Reader(config, "goindex", None).paths("hook_secret_files"),
+                hook_secret_files: goindex.paths("hook_secret_files"),
+                listing_cadence: goindex.set_duration("listing_cadence"),
+                from: goindex.addresses("from"),
+                check_vanity_paths: goindex.switch("check_vanity_paths"),
             },
             upstreams: upstreams.collect(),
             pools: pools.collect(),
@@ -241,6 +250,13 @@ impl Reader<'_> {
     fn paths(&self, key: &str) -> Vec<PathBuf> {
         match self.value(key) {
             Some(Value::Paths(paths)) => paths.iter().map(PathBuf::from).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn addresses(&self, key: &str) -> Vec<String> {
+        match self.value(key) {
+            Some(Value::Paths(addresses)) => addresses.clone(),
             _ => Vec::new(),
         }
     }

@@ -95,6 +95,8 @@ fn the_example_is_complete_and_says_what_holds() {
     full.distribution.polite_address = None;
     full.distribution.user_agent = None;
     full.goindex.hook_secret_files.clear();
+    full.goindex.from.clear();
+    full.goindex.listing_cadence = None;
     for round in full.rounds.values_mut() {
         (round.cadence, round.max_run) = (None, None);
     }

@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     Database,
     BaseUrl,
     Paths,
+    /// Where repositories are.
+    Addresses,
     /// An address to write to.
     Mail,
     /// What can stand in a header.
@@ -78,7 +80,7 @@ impl Kind {
                 Ok(number) => self.within(number),
                 Err(_) => Err(self.mismatch(text)),
             },
-            Self::Paths => {
+            Self::Paths | Self::Addresses => {
                 let paths = text
                     .split(',')
                     .map(str::trim)
@@ -106,7 +108,7 @@ impl Kind {
             (Self::Duration | Self::Size, DeValue::Float(number)) => {
                 Err(self.unitless(number.as_str()))
             }
-            (Self::Paths, DeValue::Array(items)) => {
+            (Self::Paths | Self::Addresses, DeValue::Array(items)) => {
                 let paths = items
                     .iter()
                     .map(|item| item.get_ref().as_str().map(str::to_owned));
@@ -115,7 +117,7 @@ impl Kind {
                     None => Err(self.mismatch("a list that holds something else")),
                 }
             }
-            (Self::Switch | Self::Count { .. } | Self::Paths, other) => {
+            (Self::Switch | Self::Count { .. } | Self::Paths | Self::Addresses, other) => {
                 Err(self.mismatch(other.type_str()))
             }
             (_, DeValue::String(text)) => self.parse_text(text),
@@ -192,6 +194,7 @@ impl Kind {
             Self::Database => "`sqlite:PATH` or `postgres://…`",
             Self::BaseUrl => "an address such as \"https://api.example.org\"",
             Self::Paths => "a list of paths",
+            Self::Addresses => "a list of addresses",
             Self::Mail => "an address such as \"ops@example.org\"",
             Self::Line => "one line of plain ASCII",
         }

@@ -1,5 +1,5 @@
-//! Drills with real processes in the simulated world: two `gleaner work` on one database and on the
-//! world's clock, which runs so fast that hours pass in seconds.
+//! Drills with real processes: several `gleaner work` on one database, most of them in the simulated
+//! world and on its clock, which runs so fast that hours pass in seconds.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 #![expect(
@@ -10,5 +10,7 @@
 mod blip;
 mod budgets;
 mod fleet;
+mod followers;
+mod go_fleet;
 mod half_written;
 mod outage;

@@ -11,6 +11,8 @@ const TABLES: &str = include_str!("../../../../book/src/distribution/tables.md")
 const SETTINGS: &str = include_str!("../../../../book/src/distribution/settings.md");
 const RECHECK: &str = include_str!("../../../../book/src/distribution/recheck.md");
 const COMMANDS: &str = include_str!("../../../../book/src/distribution/commands.md");
+const GO_OVERVIEW: &str = include_str!("../../../../book/src/goindex/overview.md");
+const GO_SETTINGS: &str = include_str!("../../../../book/src/goindex/settings.md");
 const SUMMARY: &str = include_str!("../../../../book/src/SUMMARY.md");
 
 #[test]
@@ -45,6 +47,31 @@ fn every_setting_of_the_round_stands_in_the_book_with_its_default() {
         if pool.starts_with("distribution") {
             assert!(SETTINGS.contains(&format!("`{pool}`")), "{pool}");
         }
+    }
+}
+
+#[test]
+fn every_setting_and_kind_of_the_go_index_stands_in_the_book() {
+    let home = Sandbox::new();
+    let example = home.run(["config", "example"]);
+    let (_, section) = example.split_once("[goindex]").unwrap();
+    let section = section.split("\n[").next().unwrap();
+    let mut found = 0;
+    for line in section.lines() {
+        let setting = line.strip_prefix('#').filter(|line| !line.starts_with(' '));
+        let Some((key, value)) = setting.and_then(|setting| setting.split_once(" = ")) else {
+            continue;
+        };
+        found += 1;
+        let row = match key {
+            "from" | "hook_secret_files" => format!("| `{key}` | none |"),
+            _ => format!("| `{key}` | `{value}` |"),
+        };
+        assert!(GO_SETTINGS.contains(&row), "the book lacks {row}");
+    }
+    assert_eq!(found, 8);
+    for kind in ["list", "tags", "vanity", "publish"] {
+        assert!(GO_OVERVIEW.contains(&format!("| `goindex/{kind}` |")));
     }
 }
 

@@ -10,6 +10,7 @@
 //! A tag that names nothing gets a typed [`Rejection`].
 
 mod escape;
+mod import_meta;
 mod incompatible;
 mod mod_file;
 mod mod_string;
@@ -21,6 +22,7 @@ mod semver;
 mod tag;
 
 pub use escape::{escape_path, escape_version, unescape_path, unescape_version};
+pub use import_meta::{ImportMeta, import_meta};
 pub use incompatible::{latest, visible_incompatible};
 pub use mod_file::{GoMod, MAX_GO_MOD, Problem, Retraction, TooLarge};
 pub use module_path::{InvalidPath, PathMajor, check_path, split_major};

@@ -8,17 +8,19 @@ mod backend;
 mod fault;
 
 use std::{
+    collections::HashMap,
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use axum::{
     Router,
     body::Bytes,
     extract::{Request as HttpRequest, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, StatusCode, Uri, header},
     response::{IntoResponse as _, Response},
 };
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
@@ -104,8 +106,26 @@ struct Inner {
     switches: Mutex<Switches>,
     fault: Mutex<Option<(Stage, Fault)>>,
     seen: Mutex<Vec<Seen>>,
+    stand_in: Mutex<Option<StandIn>>,
+    busy: Mutex<Busy>,
     held: Arc<Notify>,
     left: Arc<Notify>,
+}
+
+/// One repository in the place of all, and what it answered.
+#[derive(Debug)]
+struct StandIn {
+    name: String,
+    answers: HashMap<(String, Vec<u8>), backend::Answered>,
+}
+
+/// How many ask for one repository at the same time.
+#[derive(Debug, Default)]
+struct Busy {
+    now: HashMap<String, usize>,
+    most: usize,
+    /// Each answer takes at least so long.
+    slow: Duration,
 }
 
 /// A server that listens on loopback until it is dropped.
@@ -123,6 +143,8 @@ impl GitServer {
             switches: Mutex::default(),
             fault: Mutex::default(),
             seen: Mutex::default(),
+            stand_in: Mutex::default(),
+            busy: Mutex::default(),
             held: Arc::default(),
             left: Arc::default(),
         }))
@@ -141,6 +163,25 @@ impl GitServer {
     /// All is well again.
     pub fn heal(&self) {
         *lock(&self.0.fault) = None;
+    }
+
+    /// From now on this repository answers under every name, and what it has answered once it
+    /// answers again without git: thousands of repositories then cost their clients alone.
+    pub fn stand_in(&self, name: &str) {
+        *lock(&self.0.stand_in) = Some(StandIn {
+            name: name.to_owned(),
+            answers: HashMap::new(),
+        });
+    }
+
+    /// From now on every answer takes so long.
+    pub fn slow(&self, each: Duration) {
+        lock(&self.0.busy).slow = each;
+    }
+
+    /// The most requests for one repository that were on their way at the same time.
+    pub fn most_at_once(&self) -> usize {
+        lock(&self.0.busy).most
     }
 
     /// The requests so far, and forgets them.
@@ -194,8 +235,44 @@ impl Drop for Listening {
     }
 }
 
+/// A request for a repository on its way; over when it is dropped, also when the client has gone.
+struct OnItsWay {
+    server: GitServer,
+    repository: String,
+}
+
+impl OnItsWay {
+    fn begin(server: &GitServer, path: &str) -> Self {
+        let repository = repository_of(path).to_owned();
+        let mut busy = lock(&server.0.busy);
+        let now = busy.now.entry(repository.clone()).or_default();
+        *now += 1;
+        let now = *now;
+        busy.most = busy.most.max(now);
+        drop(busy);
+        Self {
+            server: server.clone(),
+            repository,
+        }
+    }
+}
+
+impl Drop for OnItsWay {
+    fn drop(&mut self) {
+        let mut busy = lock(&self.server.0.busy);
+        if let Some(now) = busy.now.get_mut(&self.repository) {
+            *now -= 1;
+        }
+    }
+}
+
 async fn answer(State(server): State<GitServer>, request: HttpRequest) -> Response {
     let (head, body) = request.into_parts();
+    let _on_its_way = OnItsWay::begin(&server, head.uri.path());
+    let slow = lock(&server.0.busy).slow;
+    if !slow.is_zero() {
+        tokio::time::sleep(slow).await;
+    }
     let Ok(body) = axum::body::to_bytes(body, MAX_BODY).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
@@ -237,16 +314,23 @@ async fn answer(State(server): State<GitServer>, request: HttpRequest) -> Respon
     let clean = if fault.as_ref().is_some_and(Fault::needs_no_answer) {
         (HeaderMap::new(), StatusCode::OK, Bytes::new())
     } else {
+        let (uri, remembered) = server.in_place_of(&head.uri, &plain);
         let asked = backend::Asked {
             directory: &server.0.directory,
             method: head.method.as_str(),
-            uri: &head.uri,
+            uri: &uri,
             headers: &head.headers,
             body: &plain,
         };
-        match backend::ask(&asked, &allowed, stage).await {
-            Ok(answer) => answer,
-            Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        match remembered {
+            Some(answer) => answer,
+            None => match backend::ask(&asked, &allowed, stage).await {
+                Ok(answer) => {
+                    server.remember(&uri, &plain, &answer);
+                    answer
+                }
+                Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+            },
         }
     };
     if let Some(seen) = lock(&server.0.seen).get_mut(place) {
@@ -256,6 +340,40 @@ async fn answer(State(server): State<GitServer>, request: HttpRequest) -> Respon
         Some(fault) => fault.spoil(clean, &seen.target, &server.0.held, &server.0.left),
         None => (clean.1, clean.0, clean.2).into_response(),
     }
+}
+
+impl GitServer {
+    /// The address of whoever stands in for the repository that is asked for, and what it has
+    /// answered to this question before.
+    fn in_place_of(&self, uri: &Uri, body: &[u8]) -> (Uri, Option<backend::Answered>) {
+        let stand_in = lock(&self.0.stand_in);
+        let Some(stand_in) = stand_in.as_ref() else {
+            return (uri.clone(), None);
+        };
+        let target = uri.to_string();
+        let rest = target.strip_prefix(repository_of(uri.path()));
+        let moved = format!("/{}{}", stand_in.name, rest.unwrap_or_default());
+        let known = stand_in.answers.get(&(moved.clone(), body.to_vec()));
+        (
+            moved.parse().unwrap_or_else(|_| uri.clone()),
+            known.cloned(),
+        )
+    }
+
+    fn remember(&self, uri: &Uri, body: &[u8], answer: &backend::Answered) {
+        if let Some(stand_in) = lock(&self.0.stand_in).as_mut() {
+            let question = (uri.to_string(), body.to_vec());
+            stand_in.answers.insert(question, answer.clone());
+        }
+    }
+}
+
+/// The part of a path that names the repository.
+fn repository_of(path: &str) -> &str {
+    let ends = ["/info/refs", "/git-upload-pack"].into_iter();
+    ends.filter_map(|end| path.strip_suffix(end))
+        .next()
+        .unwrap_or(path)
 }
 
 fn stage_of(target: &str, body: &[u8]) -> Stage {

@@ -11,6 +11,7 @@
 mod feed;
 mod modules;
 mod report;
+mod roots;
 mod tags;
 
 pub use feed::{Asked, Entry, Published, page, publish, validator};
@@ -21,7 +22,8 @@ pub use modules::{
 pub use report::{
     Event, Module, Rejected, Status, Version, events, module, modules, rejected, status, versions,
 };
+pub use roots::{Leads, Root, root_answered, roots};
 pub use tags::{
-    KnownTag, NewTag, NewVersion, began, enter, finished, forget_digest, known_tags, listing_began,
-    listing_finished, moved, record, ref_digest, returned, vanished,
+    KnownTag, NewTag, NewVersion, began, enter, finished, forget_digest, known_tags, leave,
+    listing_began, listing_finished, moved, only_from, record, ref_digest, returned, vanished,
 };

@@ -67,6 +67,31 @@ pub async fn enter(tx: &mut Tx, repositories: &[i64], now: Timestamp) -> Result<
     tx.execute_bulk(statement, ids).await
 }
 
+/// The tags of these repositories are no longer read. What is known of them stays, and what they
+/// have published stays in the feed.
+pub async fn leave(tx: &mut Tx, repositories: &[i64]) -> Result<u64, DbError> {
+    let ids = Bulk::new().ints("id", repositories.iter().copied());
+    let statement = sql!("DELETE FROM go_repository WHERE repository IN (SELECT r.id FROM {rows})");
+    tx.execute_bulk(statement, ids).await
+}
+
+/// The repositories that came by this source and by no other of its group.
+pub async fn only_from(tx: &mut Tx, source: i64) -> Result<Vec<i64>, DbError> {
+    let rows = tx
+        .fetch_all(sql!(
+            "SELECT m.repository FROM repo_group_source_member m
+             WHERE m.source = $1 AND NOT EXISTS (
+                SELECT 1 FROM repo_group_source_member o
+                JOIN repo_group_source s ON s.id = o.source
+                JOIN repo_group_source own ON own.id = $1
+                WHERE o.repository = m.repository AND s.repo_group = own.repo_group AND s.id <> $1)
+             ORDER BY m.repository",
+            source
+        ))
+        .await?;
+    rows.iter().map(|row| row.get("repository")).collect()
+}
+
 /// The digest of all tags as they were last read to their end.
 pub async fn ref_digest(db: &Db, repository: i64) -> Result<Option<String>, DbError> {
     let row = db

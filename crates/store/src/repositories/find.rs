@@ -70,6 +70,25 @@ pub async fn by_url(db: &Db, url: &RepositoryUrl) -> Result<Option<Repository>, 
     Ok(None)
 }
 
+/// The repository that its forge knows by this number.
+pub async fn by_forge_id(
+    db: &Db,
+    host: &str,
+    forge_id: &str,
+) -> Result<Option<Repository>, DbError> {
+    let row = db
+        .fetch_optional(sql!(
+            "SELECT id FROM repository WHERE host = $1 AND forge_id = $2",
+            host,
+            forge_id
+        ))
+        .await?;
+    match row {
+        Some(row) => by_id(db, row.get("id")?).await,
+        None => Ok(None),
+    }
+}
+
 /// The addresses a repository had before, the last one first.
 pub async fn former_names(db: &Db, id: i64) -> Result<Vec<String>, DbError> {
     let rows = db

@@ -18,7 +18,7 @@ pub use change::{
     Renamed, absorb, mark_gone, remove, rename, rename_by_forge_id, set_archived,
     set_default_branch, set_forge_id,
 };
-pub use find::{Found, by_id, by_url, find, former_names};
+pub use find::{Found, by_forge_id, by_id, by_url, find, former_names};
 pub use list::{Filter, Page, list};
 
 /// A repository as it is kept.

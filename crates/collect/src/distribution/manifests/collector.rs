@@ -8,7 +8,7 @@
 
 use std::{path::Path, time::Duration};
 
-use engine::{Ending, Enqueue, Outcome, Run, RunError};
+use engine::{Ending, Enqueue, Run, RunError};
 use facts::repository::RepositoryUrl;
 use serde::{Deserialize, Serialize};
 use store::{metadata, observed, repositories::Repository, sources};
@@ -27,10 +27,7 @@ use crate::{
     collector::{Collector, Need, kind},
     distribution::at_forge::{self, Opening, Plain, Question},
     forge::Looked,
-    git::{
-        Limits, Local,
-        remote::{RemoteError, Retry},
-    },
+    git::{Limits, Local},
     http::Http,
 };
 
@@ -228,31 +225,9 @@ async fn through_git(
         Ok(Looked::Blocked) => Ok(at_forge::not_shown(cx, question, true, session)),
         Err(error) => {
             note_silence(question, &error.to_string(), &cursor, cx).await?;
-            git_failed(error, question, cx)
+            error.end(cx, ())
         }
     }
-}
-
-/// How a run ends that git could not go on with.
-fn git_failed(error: RemoteError, question: Question, cx: &Run) -> Result<Ending, RunError> {
-    let at = error.retry().map(|retry| match retry {
-        Retry::After(span) => question.now.plus(*span),
-        Retry::At(time) => (*time).into(),
-    });
-    if let Some(at) = at {
-        let why = error.to_string();
-        return Ok(cx.end(Outcome::Retry { at, why }, ()));
-    }
-    Err(match error {
-        RemoteError::ServerFailed { .. }
-        | RemoteError::Limited { .. }
-        | RemoteError::Wall { .. }
-        | RemoteError::Unreachable { .. }
-        | RemoteError::Silent { .. }
-        | RemoteError::TimedOut { .. }
-        | RemoteError::Damaged { .. } => RunError::upstream(error),
-        other => RunError::unit(other),
-    })
 }
 
 /// What the last visit saw, as the parsers of today read it; none if the forge should be asked.

@@ -43,13 +43,18 @@ impl Gitea {
     pub(super) async fn files(
         &self,
         which: &Which,
+        reference: &str,
         wanted: &(dyn Fn(&Entry) -> bool + Sync),
     ) -> Asked<Looked<Tree>> {
         let mut tree = Tree::default();
         let mut whole = Wholeness::default();
         for page in 1..=MOST_PAGES {
             let ask = self
-                .ask(&format!("{}/git/trees/HEAD", place(which)))
+                .ask(&format!(
+                    "{}/git/trees/{}",
+                    place(which),
+                    segment(reference)
+                ))
                 .query("recursive", true)
                 .query("per_page", 1_000)
                 .query("page", page);

@@ -6,14 +6,15 @@
 
 mod code;
 mod publishing;
+mod tags;
 
 use facts::repository::Forge as Software;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::{
-    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Page, Releases, Seen,
-    Sight, Tree, Wanted, Which, text,
+    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Page, Releases, Scope,
+    Seen, Sight, TagPage, Tree, Wanted, Which, text,
 };
 use crate::git::{Blob, Entry};
 use crate::http::{Ask, Reply, Session, segment};
@@ -89,6 +90,11 @@ impl Gitea {
     }
 
     async fn account(&self, path: &str) -> Asked<Option<Owner>> {
+        match Scope::read(path) {
+            Scope::Of(_) => {}
+            Scope::Everything => return Ok(Some(Owner::wide(path))),
+            Scope::Installation | Scope::Search(_) => return Ok(None),
+        }
         // An organisation is an account as well.
         let ask = self.ask(&format!("/users/{}", segment(path)));
         let found = self.session.ask_json::<Account>(&ask).await.known()?;
@@ -126,19 +132,21 @@ impl Gitea {
     }
 
     fn first_page(&self, owner: &Owner, order: Order) -> Asked<Ask> {
-        // Without a number the search would be over everything there is.
-        let Some(number) = &owner.number else {
-            return Err(NoAnswer::Nonsense(format!("{} has no number", owner.path)));
-        };
         let (sort, direction) = match order {
             // What is new comes last, so that it moves nothing.
             Order::Whole => ("id", "asc"),
             Order::LastChanged => ("updated", "desc"),
         };
-        let ask = self.ask("/repos/search").query("uid", number);
-        // `exclusive`: not whatever the owner works with.
+        let mut ask = self.ask("/repos/search");
+        if Scope::read(&owner.path) != Scope::Everything {
+            // Without a number the search would be over everything there is.
+            let Some(number) = &owner.number else {
+                return Err(NoAnswer::Nonsense(format!("{} has no number", owner.path)));
+            };
+            // `exclusive`: not whatever the owner works with.
+            ask = ask.query("uid", number).query("exclusive", true);
+        }
         Ok(ask
-            .query("exclusive", true)
             .query("sort", sort)
             .query("order", direction)
             .query("limit", 50))
@@ -186,12 +194,33 @@ impl Forge for Gitea {
         Box::pin(self.page(owner, order, from))
     }
 
+    fn lists_by_change(&self, _owner: &Owner) -> bool {
+        true
+    }
+
     fn tree<'a>(
         &'a self,
         which: &'a Which,
         wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
     ) -> BoxFuture<'a, Asked<Looked<Tree>>> {
-        Box::pin(self.files(which, wanted))
+        Box::pin(self.files(which, "HEAD", wanted))
+    }
+
+    fn tags<'a>(
+        &'a self,
+        which: &'a Which,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Asked<Looked<TagPage>>> {
+        Box::pin(self.tag_page(which, from))
+    }
+
+    fn tree_at<'a>(
+        &'a self,
+        which: &'a Which,
+        commit: &'a str,
+        wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
+    ) -> BoxFuture<'a, Asked<Looked<Tree>>> {
+        Box::pin(self.files(which, commit, wanted))
     }
 
     fn blobs<'a>(

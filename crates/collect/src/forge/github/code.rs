@@ -52,9 +52,10 @@ impl GitHub {
     pub(super) async fn files(
         &self,
         which: &Which,
+        reference: &str,
         wanted: &(dyn Fn(&Entry) -> bool + Sync),
     ) -> Asked<Looked<Tree>> {
-        let whole = match self.listing(which, "HEAD", true).await? {
+        let whole = match self.listing(which, reference, true).await? {
             Looked::Here(whole) => whole,
             Looked::Empty => return Ok(Looked::Empty),
             Looked::Missing => return why_nothing(self, which, "its tree").await,
@@ -65,7 +66,7 @@ impl GitHub {
             ..Tree::default()
         };
         if whole.truncated {
-            self.walk(which, &mut tree, wanted).await?;
+            self.walk(which, reference, &mut tree, wanted).await?;
         } else {
             keep(&mut tree, "", whole.tree, wanted);
         }
@@ -76,12 +77,17 @@ impl GitHub {
     async fn walk(
         &self,
         which: &Which,
+        reference: &str,
         tree: &mut Tree,
         wanted: &(dyn Fn(&Entry) -> bool + Sync),
     ) -> Asked<()> {
         let mut left = VecDeque::new();
         let mut listings = 1;
-        self.step(which, None, tree, &mut left, wanted).await?;
+        let top = Directory {
+            path: String::new(),
+            id: reference.to_owned(),
+        };
+        self.step(which, &top, tree, &mut left, wanted).await?;
         while let Some(directory) = left.pop_front() {
             if listings >= MOST_LISTINGS {
                 let count = left.len() + 1;
@@ -96,7 +102,7 @@ impl GitHub {
             };
             if below.truncated {
                 listings += 1;
-                self.step(which, Some(&directory), tree, &mut left, wanted)
+                self.step(which, &directory, tree, &mut left, wanted)
                     .await?;
             } else {
                 keep(tree, &directory.path, below.tree, wanted);
@@ -109,12 +115,12 @@ impl GitHub {
     async fn step(
         &self,
         which: &Which,
-        directory: Option<&Directory>,
+        directory: &Directory,
         tree: &mut Tree,
         left: &mut VecDeque<Directory>,
         wanted: &(dyn Fn(&Entry) -> bool + Sync),
     ) -> Asked<()> {
-        let (path, id) = directory.map_or(("", "HEAD"), |one| (&one.path, &one.id));
+        let Directory { path, id } = directory;
         let Looked::Here(listing) = self.listing(which, id, false).await? else {
             return Err(moved_on());
         };

@@ -2,19 +2,21 @@
 //!
 //! Repositories are asked for by number (`/repositories/{id}`), where redirects of renamed ones
 //! lead. A take-down is 451, or 403 with the same words; 404 is "gone or private". Lists are paged
-//! by `Link`; they have no cap, other than search, which is not used.
+//! by `Link`; they have no cap, other than search ([`wide`]).
 
 mod code;
 mod graphql;
 mod publishing;
+mod tags;
+mod wide;
 
 use facts::repository::Forge as Software;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::{
-    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Page, Releases, Seen,
-    Sight, Tree, Wanted, Which, text,
+    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Page, Releases, Scope,
+    Seen, Sight, TagPage, Tree, Wanted, Which, text,
 };
 use crate::git::{Blob, Entry};
 use crate::http::{Ask, Class, Reply, Session, Unknown, segment};
@@ -121,6 +123,9 @@ impl GitHub {
     }
 
     async fn account(&self, path: &str) -> Asked<Option<Owner>> {
+        if !matches!(Scope::read(path), Scope::Of(_)) {
+            return Ok(Some(Owner::wide(path)));
+        }
         let ask = self.ask(&format!("/users/{}", segment(path)));
         let found = self.session.ask_json::<Account>(&ask).await.known()?;
         Ok(found.map(|found| Owner {
@@ -143,19 +148,10 @@ impl GitHub {
         else {
             return Ok(None);
         };
-        let count = found.value.len();
-        let repositories: Vec<Listed> = found
-            .value
-            .into_iter()
-            .filter_map(|one| self.sight(one))
-            .collect();
-        Ok(Some(Page {
-            odd: count - repositories.len(),
-            repositories,
-            next: found.response.next,
-            not_modified: found.response.not_modified,
-            ..Page::default()
-        }))
+        let mut page = self.listed(found.value);
+        page.next = found.response.next;
+        page.not_modified = found.response.not_modified;
+        Ok(Some(page))
     }
 
     fn first_page(&self, owner: &Owner, order: Order) -> Ask {
@@ -243,7 +239,16 @@ impl Forge for GitHub {
         order: Order,
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Asked<Option<Page>>> {
-        Box::pin(self.page(owner, order, from))
+        match Scope::read(&owner.path) {
+            Scope::Of(_) => Box::pin(self.page(owner, order, from)),
+            Scope::Everything => Box::pin(self.everything(from)),
+            Scope::Installation => Box::pin(self.given(from)),
+            Scope::Search(query) => Box::pin(self.found(query, order, from)),
+        }
+    }
+
+    fn lists_by_change(&self, owner: &Owner) -> bool {
+        matches!(Scope::read(&owner.path), Scope::Of(_) | Scope::Search(_))
     }
 
     fn tree<'a>(
@@ -251,7 +256,24 @@ impl Forge for GitHub {
         which: &'a Which,
         wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
     ) -> BoxFuture<'a, Asked<Looked<Tree>>> {
-        Box::pin(self.files(which, wanted))
+        Box::pin(self.files(which, "HEAD", wanted))
+    }
+
+    fn tags<'a>(
+        &'a self,
+        which: &'a Which,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Asked<Looked<TagPage>>> {
+        Box::pin(self.tag_page(which, from))
+    }
+
+    fn tree_at<'a>(
+        &'a self,
+        which: &'a Which,
+        commit: &'a str,
+        wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
+    ) -> BoxFuture<'a, Asked<Looked<Tree>>> {
+        Box::pin(self.files(which, commit, wanted))
     }
 
     fn blobs<'a>(

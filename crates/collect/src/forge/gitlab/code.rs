@@ -35,12 +35,13 @@ impl GitLab {
     pub(super) async fn files(
         &self,
         which: &Which,
+        commit: Option<&str>,
         wanted: &(dyn Fn(&Entry) -> bool + Sync),
     ) -> Asked<Looked<Tree>> {
-        let mut ask = self.tree_page(which, None);
+        let mut ask = self.tree_page(which, commit);
         let mut tree = Tree::default();
         let mut whole = Wholeness::default();
-        let mut is_first = true;
+        let mut is_first = commit.is_none();
         for _ in 0..MOST_PAGES {
             let found = match self.session.ask_json::<Vec<Item>>(&ask).await {
                 Reply::Found(found) => found,

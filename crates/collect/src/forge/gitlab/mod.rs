@@ -9,6 +9,7 @@
 
 mod code;
 mod publishing;
+mod tags;
 
 use facts::repository::Forge as Software;
 use futures_util::future::BoxFuture;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, PackageList, Page,
-    Releases, Seen, Sight, Tree, Wanted, Which, text,
+    Releases, Scope, Seen, Sight, TagPage, Tree, Wanted, Which, text,
 };
 use crate::git::{Blob, Entry};
 use crate::http::{Ask, Reply, Session, Unknown, segment};
@@ -112,6 +113,11 @@ impl GitLab {
     }
 
     async fn namespace(&self, path: &str) -> Asked<Option<Owner>> {
+        match Scope::read(path) {
+            Scope::Of(_) => {}
+            Scope::Everything => return Ok(Some(Owner::wide(path))),
+            Scope::Installation | Scope::Search(_) => return Ok(None),
+        }
         let group = self
             .ask(&format!("/groups/{}", segment(path)))
             .query("with_projects", false);
@@ -209,6 +215,9 @@ impl GitLab {
     }
 
     fn list(&self, owner: &Owner) -> Ask {
+        if Scope::read(&owner.path) == Scope::Everything {
+            return self.ask("/projects");
+        }
         let path = segment(&owner.path);
         if owner.person {
             return self.ask(&format!("/users/{path}/projects"));
@@ -324,12 +333,33 @@ impl Forge for GitLab {
         }
     }
 
+    fn lists_by_change(&self, _owner: &Owner) -> bool {
+        true
+    }
+
     fn tree<'a>(
         &'a self,
         which: &'a Which,
         wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
     ) -> BoxFuture<'a, Asked<Looked<Tree>>> {
-        Box::pin(self.files(which, wanted))
+        Box::pin(self.files(which, None, wanted))
+    }
+
+    fn tags<'a>(
+        &'a self,
+        which: &'a Which,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Asked<Looked<TagPage>>> {
+        Box::pin(self.tag_page(which, from))
+    }
+
+    fn tree_at<'a>(
+        &'a self,
+        which: &'a Which,
+        commit: &'a str,
+        wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
+    ) -> BoxFuture<'a, Asked<Looked<Tree>>> {
+        Box::pin(self.files(which, Some(commit), wanted))
     }
 
     fn commit<'a>(&'a self, which: &'a Which) -> BoxFuture<'a, Asked<Option<String>>> {

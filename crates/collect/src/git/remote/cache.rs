@@ -5,7 +5,6 @@
 //! work in progress (lock files of git, half-written packs) was left by somebody dead, and goes.
 
 use std::{
-    fmt::Write as _,
     fs::{self, DirBuilder, File, Permissions},
     io,
     os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
@@ -108,10 +107,8 @@ impl Cache {
         limit: Duration,
         disk_bytes: u64,
     ) -> Result<Slot, RemoteError> {
-        let mut name = String::new();
-        for byte in &Sha256::digest(place.as_str().as_bytes())[..16] {
-            let _ = write!(name, "{byte:02x}");
-        }
+        let digest = Sha256::digest(place.as_str().as_bytes());
+        let name = facts::hex::lower(&digest[..16]);
         let shape_name = match shape {
             Shape::Blobless => "blobless",
             Shape::Shallow => "shallow",

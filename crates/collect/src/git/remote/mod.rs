@@ -24,6 +24,7 @@ mod cache;
 mod classify;
 mod complete;
 mod config;
+mod ending;
 mod error;
 mod fetch;
 mod packet;
@@ -38,6 +39,7 @@ use address::Place;
 use cache::Cache;
 
 pub use complete::Completed;
+pub use ending::account;
 pub use error::{Refused, RemoteError, Retry};
 pub use fetch::{Contents, Fetched, Want};
 pub use refs::{Ref, Refs, RemoteHead, USUAL_REFS};

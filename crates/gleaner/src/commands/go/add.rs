@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The group that holds what owners of the index have.
-const GROUP: &str = "go-index";
+pub(crate) const GROUP: &str = "go-index";
 
 /// Repositories in one transaction, each with its work.
 const BATCH: usize = 500;
@@ -30,13 +30,17 @@ const BATCH: usize = 500;
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner go add --from https://github.com/owner
+  gleaner go add --from server:git.example.org
+  gleaner go add --from 'search:github.com language:go org:owner'
   gleaner go add https://git.example.org/tools.git
   gleaner go add --file repositories.txt")]
 pub(crate) struct AddArgs {
     /// Addresses, or paths of local git repositories
     #[arg(required_unless_present_any = ["from", "file"], value_name = "REPO")]
     repositories: Vec<String>,
-    /// All repositories of a user, an organisation or a group on a forge, now and later
+    /// All repositories of a user, an organisation or a group on a forge, now and later; or
+    /// `server:HOST` for all there are, `installation:HOST` for what a GitHub App was given,
+    /// `search:HOST QUERY` for what a search on GitHub finds
     #[arg(long, value_name = "OWNER")]
     from: Vec<String>,
     /// Without their forks
@@ -71,9 +75,8 @@ pub(super) async fn run(session: &Session, engine: &Engine, args: &AddArgs) -> R
         archived: true,
     };
     for owner in &owners {
-        follow(engine, owner, wanted).await?;
-        let OwnerAddress { host, owner, .. } = owner;
-        let note = format!("the Go index follows {owner} on {host}");
+        follow(engine, owner, wanted, true).await?;
+        let note = format!("the Go index follows {} on {}", owner.shown(), owner.host);
         session.printer.note(&note);
     }
     Ok(Exit::Ok)
@@ -88,7 +91,8 @@ async fn add(engine: &Engine, addresses: &[RepositoryUrl]) -> Result<u64> {
         let units: Vec<Enqueue> = ids
             .iter()
             .zip(new)
-            .map(|(id, new)| round::tags_unit(*id, &new.url))
+            // Now: it may have been taken out before.
+            .map(|(id, new)| round::tags_unit(*id, &new.url).now())
             .collect();
         enter(tx, &ids, &units, now).await
     });
@@ -106,16 +110,23 @@ async fn enter(
     Ok(entered)
 }
 
-async fn follow(engine: &Engine, owner: &OwnerAddress, wanted: Wanted) -> Result<()> {
+/// Lets the index follow an owner; tells whether that is new.
+pub(crate) async fn follow(
+    engine: &Engine,
+    owner: &OwnerAddress,
+    wanted: Wanted,
+    at_once: bool,
+) -> Result<bool> {
     let name: GroupName = group::parse_name(GROUP)?;
     let (name, now) = (&name, engine.clock().now());
-    let attached: Result<(), EnqueueError> = transact!(engine.db(), |tx| {
+    let attached: Result<bool, EnqueueError> = transact!(engine.db(), |tx| {
         let group = groups::create(tx, name, now).await?.id();
         let OwnerAddress { host, owner, .. } = owner;
         let source = group_sources::attach(tx, group, host, owner, wanted, now).await?;
-        let unit = round::list_unit(source.id(), host).now();
+        let unit = round::list_unit(source.id(), host);
+        let unit = if at_once { unit.now() } else { unit };
         engine::enqueue_in(tx, &[unit], now).await?;
-        Ok(())
+        Ok(source.is_new())
     });
     Ok(attached?)
 }

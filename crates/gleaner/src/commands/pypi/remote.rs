@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 use scan::python::{Limits, ReadError};
 use url::Url;
 
-use super::{DistributionRow, hexadecimal, refused, row};
+use super::{DistributionRow, refused, row};
 use crate::{
     commands::own_store::OwnStore,
     config,
@@ -108,7 +108,7 @@ impl Place {
     }
 
     fn judged(self, read: RemoteRead) -> Result<DistributionRow> {
-        let sha256 = read.sha256.map(|hash| hexadecimal(&hash));
+        let sha256 = read.sha256.map(facts::hex::lower);
         if let (Some(told), Some(found)) = (&self.sha256, &sha256)
             && told != found
         {

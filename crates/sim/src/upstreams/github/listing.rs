@@ -5,9 +5,9 @@ use axum::{
     http::{HeaderMap, header},
     response::Response,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{At, Desk, not_found, shape};
+use super::{At, Desk, message, not_found, shape};
 use crate::{
     upstream::Caller,
     upstreams::answer::{Page, Parameters, address, tagged, with},
@@ -120,6 +120,44 @@ fn sort(found: &mut [&Repository], query: &Parameters) {
     if !ascending {
         found.reverse();
     }
+}
+
+/// What organisations gave to the app whose token is shown.
+pub(super) async fn of_installation(
+    State(desk): At,
+    caller: Caller,
+    headers: HeaderMap,
+    Query(query): Query<Parameters>,
+) -> Response {
+    if caller.token().is_none() {
+        return message(401, "A JSON web token could not be decoded");
+    }
+    desk.site.look(|forge| {
+        let is_given = |found: &&Repository| {
+            let owner = forge.owner(&found.owner);
+            let of_organisation = owner.is_some_and(|one| one.kind == OwnerKind::Organisation);
+            of_organisation && caller.sees(found)
+        };
+        let found: Vec<_> = forge.repositories().filter(is_given).collect();
+        let page = Page::read(&query, "per_page", 30, 100);
+        let total = found.len();
+        let items: Vec<_> = page
+            .cut(found)
+            .into_iter()
+            .map(|found| shape::brief(forge, found, &desk.site))
+            .collect();
+        let body = json!({
+            "total_count": total,
+            "repository_selection": "all",
+            "repositories": items,
+        });
+        let answer = tagged(&headers, &body);
+        let url = format!("{}/installation/repositories", desk.site.base_url);
+        match page.links(&url, &query, total, true) {
+            Some(links) => with(answer, header::LINK, &links),
+            None => answer,
+        }
+    })
 }
 
 /// Everything public, by id, from `since` on.

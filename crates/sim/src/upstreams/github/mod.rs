@@ -114,6 +114,7 @@ impl Upstream for GitHub {
             .route("/orgs/{org}", get(organisation))
             .route("/orgs/{org}/repos", get(listing::of_organisation))
             .route("/orgs/{org}/packages", get(publishing::of_organisation))
+            .route("/installation/repositories", get(listing::of_installation))
             .route("/organizations", get(listing::organisations))
             .route("/organizations/{id}/repos", get(listing::of_owner_number))
             .route("/users/{user}", get(account))

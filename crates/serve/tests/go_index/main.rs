@@ -1,18 +1,17 @@
-//! The feed of Go module versions, as a client meets it.
+//! The feed of Go module versions and the hooks that keep it fresh, as a client meets them.
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 
-use std::{io::Read as _, sync::Arc};
+mod hooks;
+mod site;
 
-use db::{Clock, Db, DbError, Timestamp, testing::both, transact};
-use engine::Engine;
+use std::io::Read as _;
+
+use db::{Db, DbError, Timestamp, testing::both, transact};
 use facts::repository::RepositoryUrl;
 use serde_json::Value;
-use serve::{Recorder, Web};
 use store::goindex::{self, NewTag, NewVersion};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
-};
+
+use crate::site::Site;
 
 const SIX: &str = "2023-11-14T22:13:20.000000Z";
 
@@ -21,7 +20,7 @@ fn at(micros: i64) -> Timestamp {
 }
 
 /// A feed of `count` versions of two modules, one microsecond apart.
-async fn feed(db: &Db, count: usize) {
+pub(crate) async fn feed(db: &Db, count: usize) {
     let url = &RepositoryUrl::parse("https://forge.example/team/a").unwrap();
     let id: Result<i64, DbError> = transact!(db, |tx| {
         Ok(store::repositories::add(tx, url.clone().into(), at(0))
@@ -160,115 +159,5 @@ both! {
         let status = site.get("/api/v1/go/status", &[]).await;
         let status: Value = serde_json::from_str(&status.text()).unwrap();
         assert_eq!(status["data"]["last_seq"], 4);
-    }
-
-    async fn hooks_that_know_the_secret_make_a_repository_due(db: TestDb) {
-        const TAGS: engine::Kind = engine::Kind::recurring("goindex/tags", std::time::Duration::from_hours(24));
-        feed(&db, 1).await;
-        let site = Site::open(&db).await;
-        let engine = Engine::new((*db).clone(), Clock::system());
-        let later = engine.clock().now().plus(std::time::Duration::from_hours(5));
-        let unit = engine::Enqueue::new(&TAGS, "1").due_at(later);
-        engine.enqueue(vec![unit]).await.unwrap();
-        let due = async || {
-            let why = engine.why(engine.find("goindex/tags:1").await.unwrap().unwrap()).await.unwrap();
-            !format!("{why:?}").to_lowercase().contains("later")
-        };
-        let body = r#"{"ref":"refs/tags/v1","repository":{"id":7,"clone_url":"https://forge.example/team/a.git"}}"#;
-        let right = "sha256=fb1c8e0a";
-        assert_eq!(site.post("/hooks/github", &[("X-Hub-Signature-256", right)], body).await.status, 403);
-        assert_eq!(site.post("/hooks/gitlab", &[("X-Gitlab-Token", "wrong")], body).await.status, 403);
-        assert_eq!(site.post("/hooks/gitlab", &[], body).await.status, 403);
-        assert_eq!(site.post("/hooks/sourceforge", &[("X-Gitlab-Token", "hush")], body).await.status, 404);
-        assert!(!due().await);
-        let unknown = body.replace("team/a", "team/other");
-        let answer = site.post("/hooks/gitlab", &[("X-Gitlab-Token", "hush")], &unknown).await;
-        assert_eq!((answer.status, answer.text().as_str()), (202, r#"{"due":false}"#));
-        assert_eq!(site.post("/hooks/gitlab", &[("X-Gitlab-Token", "hush")], "[").await.status, 400);
-        let answer = site.post("/hooks/gitlab", &[("X-Gitlab-Token", "hush")], body).await;
-        assert_eq!((answer.status, answer.text().as_str()), (202, r#"{"due":true}"#));
-        assert!(due().await);
-    }
-}
-
-struct Site(std::net::SocketAddr);
-
-struct Answer {
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
-impl Site {
-    async fn open(db: &Db) -> Self {
-        let engine = Engine::new(db.clone(), Clock::system());
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let readiness: serve::Readiness = Arc::new(|| Box::pin(async { Vec::new() }));
-        let web = Web::new(engine, Recorder::install(), readiness);
-        let web = web.hook_secrets(vec![String::new(), "hush".to_owned()]);
-        tokio::spawn(serve::serve(listener, web, std::future::pending()));
-        Self(address)
-    }
-
-    /// By HTTP 1.0, which has no chunks.
-    async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
-        self.ask("GET", path, headers, "").await
-    }
-
-    async fn post(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        self.ask("POST", path, headers, body).await
-    }
-
-    async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        let mut stream = TcpStream::connect(self.0).await.unwrap();
-        let length = body.len();
-        let mut request =
-            format!("{method} {path} HTTP/1.0\r\nHost: localhost\r\nContent-Length: {length}\r\n");
-        for (name, value) in headers {
-            request.push_str(name);
-            request.push_str(": ");
-            request.push_str(value);
-            request.push_str("\r\n");
-        }
-        request.push_str("\r\n");
-        request.push_str(body);
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).await.unwrap();
-        let end = bytes
-            .windows(4)
-            .position(|four| four == b"\r\n\r\n")
-            .unwrap();
-        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-        let mut lines = head.lines();
-        let status = lines.next().unwrap().split(' ').nth(1).unwrap();
-        Answer {
-            status: status.parse().unwrap(),
-            headers: lines
-                .filter_map(|line| line.split_once(": "))
-                .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
-                .collect(),
-            body: bytes[end + 4..].to_vec(),
-        }
-    }
-}
-
-impl Answer {
-    fn header(&self, name: &str) -> Option<&str> {
-        let mut headers = self.headers.iter();
-        let found = headers.find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8(self.body.clone()).unwrap()
-    }
-
-    fn lines(&self) -> Vec<Value> {
-        let text = self.text();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
     }
 }

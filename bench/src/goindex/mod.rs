@@ -1,19 +1,23 @@
-//! The feed of Go module versions: what a page costs in a small feed and in a large one, and how
-//! fast versions are published.
+//! The feed of Go module versions: what a page costs in a small feed and in a large one, how many
+//! requests are answered in a second, and how fast versions are published.
 //!
 //! Pages of both feeds are read in turns, from places all over them, so that whatever else the
 //! machine does hits both alike.
+
+mod clients;
 
 use std::time::Instant;
 
 use anyhow::ensure;
 use clap::Args;
 use db::{Db, DbError, Dialect, Statement, Timestamp, sql, transact};
+use serve::Recorder;
 use store::goindex::{self, Asked};
 
+use self::clients::{Site, Want};
 use crate::{
     database::{Fresh, Place},
-    figure::{Figure, median, remark},
+    figure::{Figure, forget_peak, median, memory, remark},
 };
 
 /// The first moment of a made feed, in microseconds; a line follows each microsecond.
@@ -34,12 +38,19 @@ pub(crate) struct Options {
     /// Pages read of each.
     #[arg(long, default_value_t = 100)]
     pages: usize,
+    /// Clients that ask at the same time.
+    #[arg(long, default_value_t = 8)]
+    clients: usize,
+    /// How often each of them asks for a page of 2,000; ten times as often for less.
+    #[arg(long, default_value_t = 50)]
+    requests: usize,
     /// Versions that are published.
     #[arg(long, default_value_t = 50_000)]
     publish: i64,
 }
 
 pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+    let recorder = Recorder::install();
     for place in Place::all(options.database.as_deref())? {
         let figure = Figure::new("goindex", place.word());
         let mut feeds = Vec::new();
@@ -70,8 +81,11 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         figure.print("page_small", small * 1_000.0, "ms")?;
         figure.print("page_large", large * 1_000.0, "ms")?;
         figure.print("page_ratio", large / small, "ratio")?;
-        if let Some(bytes) = resident() {
-            figure.print("resident", bytes / f64::from(1 << 20), "MiB")?;
+        if let Some((resident, _)) = memory() {
+            figure.print("resident", resident / f64::from(1 << 20), "MiB")?;
+        }
+        if let Some((fresh, lines, _)) = feeds.last() {
+            ask(fresh, *lines, &recorder, options, &figure).await?;
         }
         if let Some((fresh, ..)) = feeds.first() {
             let rate = publish(fresh, options.publish).await?;
@@ -80,6 +94,35 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         for (fresh, ..) in feeds {
             fresh.remove().await?;
         }
+    }
+    Ok(())
+}
+
+/// Requests in a second to the large feed: as large as they may be, as pkgsite asks, and of those
+/// who only want to know whether there is anything new; and what all of them at once take in
+/// memory.
+async fn ask(
+    fresh: &Fresh,
+    lines: i64,
+    recorder: &Recorder,
+    options: &Options,
+    figure: &Figure,
+) -> anyhow::Result<()> {
+    let site = Site::open(&fresh.engine, recorder).await?;
+    forget_peak();
+    let before = memory();
+    let few = options.requests;
+    for (metric, want, each) in [
+        ("index_2000", Want::Lines(PAGE), few),
+        ("index_10", Want::Lines(10), 10 * few),
+        ("index_news", Want::News, 10 * few),
+    ] {
+        let rate = site.rate(want, options.clients, each, lines).await?;
+        figure.print(metric, rate, "requests/s")?;
+    }
+    if let (Some((before, _)), Some((_, peak))) = (before, memory()) {
+        let more = (peak - before).max(0.0);
+        figure.print("index_memory", more / f64::from(1 << 20), "MiB")?;
     }
     Ok(())
 }
@@ -117,11 +160,8 @@ async fn fill(db: &Db, lines: i64) -> anyhow::Result<()> {
 
 /// Seconds for one page, from somewhere.
 async fn read(fresh: &Fresh, lines: i64, turn: usize) -> anyhow::Result<f64> {
-    let spread = i64::try_from(turn)? * 7_919 % 97;
-    let page = i64::try_from(PAGE)? * 2;
-    let since = BEGIN + (lines - page).max(0) * spread / 97;
     let asked = Asked {
-        since: Some(Timestamp::from_micros(since)),
+        since: Some(since(lines, turn)?),
         limit: PAGE,
         ..Asked::default()
     };
@@ -130,6 +170,14 @@ async fn read(fresh: &Fresh, lines: i64, turn: usize) -> anyhow::Result<f64> {
     let took = begun.elapsed().as_secs_f64();
     ensure!(entries.len() == PAGE, "a page has {} lines", entries.len());
     Ok(took)
+}
+
+/// A moment somewhere in a feed, with more than a page behind it.
+fn since(lines: i64, turn: usize) -> anyhow::Result<Timestamp> {
+    let spread = i64::try_from(turn)? * 7_919 % 97;
+    let page = i64::try_from(PAGE)? * 2;
+    let from = BEGIN + (lines - page).max(0) * spread / 97;
+    Ok(Timestamp::from_micros(from))
 }
 
 /// Versions that are published in a second, in transactions as the collector has them.
@@ -170,12 +218,4 @@ async fn publish(fresh: &Fresh, versions: i64) -> anyhow::Result<f64> {
     }
     ensure!(i64::try_from(published)? == versions, "all are published");
     Ok(published as f64 / begun.elapsed().as_secs_f64())
-}
-
-/// What this process holds in memory, in bytes.
-fn resident() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
-    let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes * 1024.0)
 }
