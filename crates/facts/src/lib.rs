@@ -11,6 +11,7 @@
 //! | [`purl`] | the package URL of an ecosystem's package |
 //! | [`contributor`], [`group`] | people with their addresses; sets of repositories |
 //! | [`git_object`] | the ids that git gives to contents |
+//! | [`license`] | what a scanner finds in one file |
 //! | [`json`] | JSON whose text is equal when its meaning is |
 
 pub mod contributor;
@@ -20,6 +21,7 @@ pub mod git_object;
 pub mod group;
 pub mod json;
 pub mod kept;
+pub mod license;
 pub mod manifest;
 pub mod purl;
 pub mod repository;
