@@ -150,8 +150,12 @@ impl Desk {
             let running = before
                 .as_ref()
                 .filter(|scanner| scanner.identity().tool == choice.as_str());
-            let found = match running {
-                Some(scanner) => prove(scanner.as_ref()).await.map(|()| scanner.clone()),
+            let still = match running {
+                Some(scanner) if prove(scanner.as_ref()).await.is_ok() => Some(scanner.clone()),
+                _ => None,
+            };
+            let found = match still {
+                Some(scanner) => Ok(scanner),
                 None => Box::pin(self.named(*choice)).await,
             };
             match found {

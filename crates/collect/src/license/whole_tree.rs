@@ -11,7 +11,6 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use engine::{Ended, Ending, Place, RunError, Subprocess};
@@ -323,6 +322,3 @@ async fn ingest(
     report.commit = Some(done.commit.clone());
     scan.finish(done, report.clone()).await
 }
-
-/// The grace that a whole scan gets when the process is told to stop.
-pub const GRACE: Duration = Duration::from_mins(30);

@@ -4,7 +4,10 @@ use db::testing::both;
 use sim::git_server::{Fault, Stage};
 use store::license;
 
-use crate::world::{MIT, PARTS, World};
+use collect::license::{Choice, Desk, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::world::{MIT, PARTS, World, settings};
 
 both! {
     const PARTS: &[db::Part] = PARTS;
@@ -43,7 +46,35 @@ both! {
         assert_eq!(world.current(id).await.files, 2);
     }
 
-    async fn a_scanner_that_breaks_pauses_the_pool_and_marks_nothing_done(db: TestDb) {
+    async fn without_a_scanner_the_pool_is_paused_with_the_reason(db: TestDb) {
+        let mut world = World::new(&db).await;
+        let mut settings = settings(world.directory.path());
+        settings.scanner = Choice::ScanCode;
+        world.desk = Desk::new(settings);
+        let id = world.add("one", &[("LICENSE", MIT)]).await;
+        world.look().await;
+        assert!(license::current(&db, id).await.unwrap().is_none());
+        let pools = world.engine.pools().await.unwrap();
+        let pool = pools.iter().find(|pool| pool.pool == "license").unwrap();
+        let why = pool.paused_why.as_deref().unwrap();
+        assert!(why.contains("gleaner license setup"), "{why}");
+
+        // Once one works, whoever watches lets it go on.
+        let usual = crate::world::settings(world.directory.path());
+        world.desk = Desk::new(usual);
+        let stop = CancellationToken::new();
+        let watching = watch(world.desk.clone(), world.engine.clone(), stop.clone());
+        let watching = tokio::spawn(watching);
+        while world.engine.pools().await.unwrap().iter().any(|pool| pool.paused_at.is_some()) {
+            tokio::task::yield_now().await;
+        }
+        stop.cancel();
+        watching.await.unwrap();
+        world.look().await;
+        assert_eq!(world.current(id).await.license.as_deref(), Some("MIT"));
+    }
+
+    async fn a_scanner_that_breaks_marks_nothing_done_and_is_proved_again(db: TestDb) {
         let mut world = World::new(&db).await;
         let id = world.add("one", &[("LICENSE", MIT)]).await;
         *world.scanner.broken.lock().unwrap() = Some("its index is gone".to_owned());

@@ -101,8 +101,8 @@ both! {
         let id = world.add("one", &[("LICENSE", MIT), ("a.c", "int a;\n")]).await;
         world.look().await;
         world.scanner.take();
-        let before = world.current(id).await;
         for (what, scanned) in [(Again::Tree, 0), (Again::Files, 2)] {
+            let before = world.current(id).await;
             let marked: Result<Vec<i64>, db::DbError> = db::transact!(world.engine.db(), |tx| {
                 license::again(tx, None, Some("1"), what).await
             });
@@ -119,9 +119,8 @@ both! {
     async fn archived_and_empty_repositories_are_left_alone(db: TestDb) {
         let mut world = World::new(&db).await;
         let id = world.add("one", &[("LICENSE", MIT)]).await;
-        let now = world.engine.clock().now();
         let archived: Result<(), db::DbError> = db::transact!(world.engine.db(), |tx| {
-            repositories::set_archived(tx, id, true, now).await.map(drop)
+            repositories::set_archived(tx, id, true).await.map(drop)
         });
         archived.unwrap();
         world.requests();
