@@ -115,9 +115,7 @@ fn entries() -> Vec<Entry> {
         entry::<GoList>(|outside| Registered::new(GoList::new(outside.http.clone()))),
         entry::<GoPublish>(|_| Registered::new(GoPublish)),
         entry::<GoTags>(|outside| Registered::new(GoTags::new(outside.goindex.clone()))),
-        entry::<LicenseScan>(|outside| {
-            Registered::new(LicenseScan::new(outside.license.clone()))
-        }),
+        entry::<LicenseScan>(|outside| Registered::new(LicenseScan::new(outside.license.clone()))),
         entry::<Organisation>(|outside| {
             let owners = Organisation::new(outside.http.clone());
             Registered::new(owners.scans(outside.scans()))

@@ -58,8 +58,13 @@ pub(crate) fn license(
     };
     let mut license =
         collect::license::Settings::new(goindex(settings, about), &settings.license.home);
-    license.scanner = Choice::from_word(&set.scanner)
-        .ok_or_else(|| refused("scanner", &set.scanner, "auto, builtin, scancode or provenant"))?;
+    license.scanner = Choice::from_word(&set.scanner).ok_or_else(|| {
+        refused(
+            "scanner",
+            &set.scanner,
+            "auto, builtin, scancode or provenant",
+        )
+    })?;
     license.whole_tree = match set.mode.as_str() {
         "files" => false,
         "whole-tree" => true,

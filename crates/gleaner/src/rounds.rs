@@ -81,7 +81,11 @@ pub(crate) fn worker_in(
 fn watch_scanner(outside: &Outside, engine: &Engine, chosen: &[Registered]) {
     let scans = chosen.iter().any(|one| one.kind.pool == license::POOL);
     if scans && let Ok(runtime) = tokio::runtime::Handle::try_current() {
-        let watch = license::watch(outside.license.clone(), engine.clone(), CancellationToken::new());
+        let watch = license::watch(
+            outside.license.clone(),
+            engine.clone(),
+            CancellationToken::new(),
+        );
         runtime.spawn(watch);
     }
 }

@@ -58,7 +58,9 @@ pub(crate) fn asked(uri: &axum::http::Uri) -> Option<(String, &'static str)> {
         .into_iter()
         .find(|ending| path.ends_with(ending))?;
     let is_git = ending == "/git-upload-pack"
-        || uri.query().is_some_and(|query| query.contains("service=git-upload-pack"));
+        || uri
+            .query()
+            .is_some_and(|query| query.contains("service=git-upload-pack"));
     let repository = path.strip_suffix(ending)?.trim_matches('/');
     let repository = repository.strip_suffix(".git").unwrap_or(repository);
     is_git.then(|| (repository.to_owned(), ending))
@@ -79,7 +81,8 @@ impl GitForge {
             Found::Nothing => return StatusCode::NOT_FOUND.into_response(),
             Found::Moved(to) => {
                 let place = format!("{}/{to}.git{ending}?service=git-upload-pack", site.host_url);
-                return (StatusCode::MOVED_PERMANENTLY, [(header::LOCATION, place)]).into_response();
+                return (StatusCode::MOVED_PERMANENTLY, [(header::LOCATION, place)])
+                    .into_response();
             }
             Found::Here {
                 tree,
@@ -115,7 +118,9 @@ impl GitForge {
         let directory = match &made.directory {
             Some(directory) => Arc::clone(directory),
             None => {
-                let new = tempfile::Builder::new().prefix("gleaner-sim-git-").tempdir()?;
+                let new = tempfile::Builder::new()
+                    .prefix("gleaner-sim-git-")
+                    .tempdir()?;
                 Arc::clone(made.directory.insert(Arc::new(new)))
             }
         };
@@ -133,40 +138,58 @@ impl GitForge {
 }
 
 fn find(site: &Site, repository: &str, caller: Option<&Caller>) -> Found {
-    let looked = site.world.look(&site.name, |forge| match forge.look_up(repository) {
-        Lookup::Here(found) if caller.is_some_and(|caller| caller.sees(found)) => {
-            let tree = forge.tree(found);
-            Found::Here {
-                tree: format!("{} {}", tree.id(), found.empty),
-                branch: found.default_branch.clone(),
-                pushed: found.pushed_at.as_second(),
-                files: if found.empty {
-                    Vec::new()
-                } else {
-                    tree.files().cloned().collect()
-                },
+    let looked = site
+        .world
+        .look(&site.name, |forge| match forge.look_up(repository) {
+            Lookup::Here(found) if caller.is_some_and(|caller| caller.sees(found)) => {
+                let tree = forge.tree(found);
+                Found::Here {
+                    tree: format!("{} {}", tree.id(), found.empty),
+                    branch: found.default_branch.clone(),
+                    pushed: found.pushed_at.as_second(),
+                    files: if found.empty {
+                        Vec::new()
+                    } else {
+                        tree.files().cloned().collect()
+                    },
+                }
             }
-        }
-        Lookup::Moved(found) if caller.is_some_and(|caller| caller.sees(found)) => {
-            Found::Moved(found.path())
-        }
-        _ => Found::Nothing,
-    });
+            Lookup::Moved(found) if caller.is_some_and(|caller| caller.sees(found)) => {
+                Found::Moved(found.path())
+            }
+            _ => Found::Nothing,
+        });
     looked.unwrap_or(Found::Nothing)
 }
 
 /// One commit of these files on one branch, whatever was there before.
 fn import(place: &Path, branch: &str, pushed: i64, files: &[File]) -> io::Result<()> {
-    git(&["init", "--quiet", "--bare", "--initial-branch", branch], place, b"")?;
+    git(
+        &["init", "--quiet", "--bare", "--initial-branch", branch],
+        place,
+        b"",
+    )?;
     if files.is_empty() {
         return Ok(());
     }
     let mut stream = Vec::new();
-    writeln!(stream, "reset refs/heads/{branch}\ncommit refs/heads/{branch}")?;
-    writeln!(stream, "committer Sim <sim@example.org> {} +0000", pushed.max(0))?;
+    writeln!(
+        stream,
+        "reset refs/heads/{branch}\ncommit refs/heads/{branch}"
+    )?;
+    writeln!(
+        stream,
+        "committer Sim <sim@example.org> {} +0000",
+        pushed.max(0)
+    )?;
     writeln!(stream, "data 5\npush\n\ndeleteall")?;
     for file in files {
-        writeln!(stream, "M 100644 inline {}\ndata {}", file.path, file.contents.len())?;
+        writeln!(
+            stream,
+            "M 100644 inline {}\ndata {}",
+            file.path,
+            file.contents.len()
+        )?;
         stream.extend_from_slice(&file.contents);
         stream.push(b'\n');
     }

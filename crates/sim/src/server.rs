@@ -290,9 +290,7 @@ impl Shared {
         let site = &place.site;
         let is_forge = self.world.look(&site.name, |_| ()).is_some();
         match git_forge::asked(request.uri()).filter(|_| is_forge) {
-            Some((repository, ending)) => {
-                self.git.answer(site, &repository, ending, request).await
-            }
+            Some((repository, ending)) => self.git.answer(site, &repository, ending, request).await,
             None => call(place.routes.clone(), request).await,
         }
     }

@@ -69,7 +69,9 @@ async fn repository(db: &Db) -> i64 {
     let url = RepositoryUrl::parse("https://github.com/meadow/lark").unwrap();
     let url = &url;
     let id: Result<i64, DbError> = transact!(db, |tx| {
-        Ok(repositories::add(tx, url.clone().into(), day(1)).await?.id())
+        Ok(repositories::add(tx, url.clone().into(), day(1))
+            .await?
+            .id())
     });
     id.unwrap()
 }

@@ -15,10 +15,7 @@ pub(super) enum Ran {
     /// It ended well: an answer for each file.
     Whole(Vec<Scanned>),
     /// It died, hung or wrote nonsense: nothing is known.
-    Lost {
-        why: String,
-        elapsed: Duration,
-    },
+    Lost { why: String, elapsed: Duration },
     /// It could not even be started.
     Broken(String),
 }

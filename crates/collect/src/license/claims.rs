@@ -64,7 +64,12 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let mut taken = self.claims.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self
+            .claims
+            .0
+            .taken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         for key in self.keys.drain(..) {
             taken.remove(&(self.scanner.clone(), key));
         }

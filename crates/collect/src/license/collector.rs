@@ -116,7 +116,10 @@ impl Collector for LicenseScan {
         let settings = self.desk.settings();
         if !work_directory::has_room(&settings.directory, settings.min_free_bytes) {
             let place = settings.directory.display();
-            return Ok(not_now(cx, format!("there is too little space left in {place}")));
+            return Ok(not_now(
+                cx,
+                format!("there is too little space left in {place}"),
+            ));
         }
         let scan = Scan {
             desk: &self.desk,
@@ -224,9 +227,11 @@ impl Scan<'_> {
             report.unchanged = true;
             report.commit = Some(announced);
             let facts = (current.id, self.cx.clock().now());
-            return Ok(self.cx.finish(Outcome::Done, report, facts, |tx, (id, now)| {
-                Box::pin(async move { Ok(license::stamp(tx, *id, *now).await?) })
-            }));
+            return Ok(self
+                .cx
+                .finish(Outcome::Done, report, facts, |tx, (id, now)| {
+                    Box::pin(async move { Ok(license::stamp(tx, *id, *now).await?) })
+                }));
         }
         tracing::info!(
             repository = self.repository.id,
@@ -249,7 +254,8 @@ impl Scan<'_> {
         let tree_id = tree.id(&commit).await?;
         // Nobody else need wait for the objects any longer.
         drop(tree);
-        self.put_together(&entries, seen, commit, tree_id, report).await
+        self.put_together(&entries, seen, commit, tree_id, report)
+            .await
     }
 
     /// What is no file, and what is too large.
@@ -266,7 +272,9 @@ impl Scan<'_> {
             }
         });
         if entries.len() > MOST_FILES {
-            report.skipped.insert("too-many-files", entries.len() - MOST_FILES);
+            report
+                .skipped
+                .insert("too-many-files", entries.len() - MOST_FILES);
             entries.truncate(MOST_FILES);
         }
         report.files = entries.len();
@@ -282,7 +290,9 @@ impl Scan<'_> {
         report: &mut Report,
     ) -> Result<(), Stop> {
         for entry in entries {
-            seen.paths.entry(key(entry)).or_insert_with(|| entry.path.clone());
+            seen.paths
+                .entry(key(entry))
+                .or_insert_with(|| entry.path.clone());
         }
         report.distinct = seen.paths.len();
         let mut all: Vec<FileKey> = seen.paths.keys().cloned().collect();
@@ -341,8 +351,7 @@ impl Scan<'_> {
     }
 
     async fn known(&self, keys: &[FileKey]) -> Result<HashSet<FileKey>, Stop> {
-        let Some(scanner) =
-            license::scanner_number(self.cx.db(), self.scanner.identity()).await?
+        let Some(scanner) = license::scanner_number(self.cx.db(), self.scanner.identity()).await?
         else {
             return Ok(HashSet::new());
         };
@@ -352,7 +361,11 @@ impl Scan<'_> {
 
     async fn forget(&self, keys: &[FileKey]) -> Result<(), Stop> {
         for keys in keys.chunks(license::KEYS_AT_ONCE) {
-            let facts = (self.scanner.identity().clone(), keys.to_vec(), self.cx.clock().now());
+            let facts = (
+                self.scanner.identity().clone(),
+                keys.to_vec(),
+                self.cx.clock().now(),
+            );
             self.cx
                 .commit(&Progress {}, &facts, |tx, (identity, keys, now)| {
                     Box::pin(async move {
@@ -422,7 +435,10 @@ impl Scan<'_> {
                 }
                 State::Degraded => {
                     report.degraded += 1;
-                    let why = format!("it took {} ms, and may have been cut short", answer.elapsed_ms);
+                    let why = format!(
+                        "it took {} ms, and may have been cut short",
+                        answer.elapsed_ms
+                    );
                     seen.problems.insert(input.path.clone(), ("degraded", why));
                 }
                 State::Found | State::Nothing => {
@@ -495,7 +511,11 @@ impl Scan<'_> {
             files: report.files as i64,
             files_found: report.found as i64,
             files_scanned: report.scanned as i64,
-            files_failed: done.files.iter().filter(|file| file.problem.is_some()).count() as i64,
+            files_failed: done
+                .files
+                .iter()
+                .filter(|file| file.problem.is_some())
+                .count() as i64,
             bytes_scanned: i64::try_from(report.bytes).unwrap_or(i64::MAX),
             skipped: (!report.skipped.is_empty())
                 .then(|| serde_json::to_string(&report.skipped).ok())
@@ -507,13 +527,17 @@ impl Scan<'_> {
         let more = std::sync::atomic::AtomicBool::new(true);
         while more.load(std::sync::atomic::Ordering::Relaxed) {
             self.cx
-                .commit(&Progress {}, &(repository, &more), |tx, (repository, more)| {
-                    Box::pin(async move {
-                        let left = license::discard_staged(tx, *repository).await?;
-                        more.store(left, std::sync::atomic::Ordering::Relaxed);
-                        Ok(())
-                    })
-                })
+                .commit(
+                    &Progress {},
+                    &(repository, &more),
+                    |tx, (repository, more)| {
+                        Box::pin(async move {
+                            let left = license::discard_staged(tx, *repository).await?;
+                            more.store(left, std::sync::atomic::Ordering::Relaxed);
+                            Ok(())
+                        })
+                    },
+                )
                 .await?;
         }
         let begin = Begin {
@@ -526,7 +550,9 @@ impl Scan<'_> {
             .await?;
         for portion in Portion::all(repository, done.files, &done.settled) {
             self.cx
-                .commit(&Progress {}, &portion, |tx, portion| Box::pin(portion.write(tx)))
+                .commit(&Progress {}, &portion, |tx, portion| {
+                    Box::pin(portion.write(tx))
+                })
                 .await?;
         }
         tracing::info!(
@@ -550,9 +576,11 @@ impl Scan<'_> {
             },
         };
         let facts = (repository, now);
-        Ok(self.cx.finish(outcome, report, facts, |tx, (repository, now)| {
-            Box::pin(async move { Ok(license::make_current(tx, *repository, *now).await?) })
-        }))
+        Ok(self
+            .cx
+            .finish(outcome, report, facts, |tx, (repository, now)| {
+                Box::pin(async move { Ok(license::make_current(tx, *repository, *now).await?) })
+            }))
     }
 }
 

@@ -9,7 +9,9 @@ use super::{Input, Scanned, Scanner};
 
 /// Whether a file is in the sample: by its contents, so that it is in everybody's or in nobody's.
 pub(super) fn is_sampled(blob: &str, one_in: u32) -> bool {
-    let head = blob.get(..8).and_then(|head| u32::from_str_radix(head, 16).ok());
+    let head = blob
+        .get(..8)
+        .and_then(|head| u32::from_str_radix(head, 16).ok());
     one_in > 0 && head.is_some_and(|head| head.is_multiple_of(one_in))
 }
 
@@ -30,7 +32,10 @@ pub(super) async fn compare(
         .into_iter()
         .zip(answers)
         .filter_map(|((key, input, findings), answer)| {
-            let Scanned::Done { findings: others, .. } = answer else {
+            let Scanned::Done {
+                findings: others, ..
+            } = answer
+            else {
                 return None;
             };
             Some(CrossCheck {
@@ -48,7 +53,9 @@ pub(super) async fn compare(
 /// The order of operands is a matter of taste.
 fn operands(findings: &Findings) -> BTreeSet<String> {
     let spdx = findings.spdx.as_deref().unwrap_or_default();
-    scan::license::expression::identifiers(spdx).into_iter().collect()
+    scan::license::expression::identifiers(spdx)
+        .into_iter()
+        .collect()
 }
 
 fn holders(findings: &Findings) -> BTreeSet<String> {

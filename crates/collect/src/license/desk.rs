@@ -30,7 +30,8 @@ pub const PROBE_EVERY: Duration = Duration::from_hours(1);
 const OURS: &str = "license scanner: ";
 
 /// A file with a known answer.
-const PROBE: &str = "/* Copyright (c) 2020 Example Corp.\n * SPDX-License-Identifier: MIT\n */\nint probe;\n";
+const PROBE: &str =
+    "/* Copyright (c) 2020 Example Corp.\n * SPDX-License-Identifier: MIT\n */\nint probe;\n";
 const PROBE_SPDX: &str = "MIT";
 const PROBE_HOLDER: &str = "Example Corp.";
 
@@ -88,7 +89,12 @@ impl Desk {
     }
 
     /// The first of these files that no other run is at, at most so many.
-    pub(super) fn claim(&self, scanner: &ScannerIdentity, wanted: &[FileKey], most: usize) -> Claim {
+    pub(super) fn claim(
+        &self,
+        scanner: &ScannerIdentity,
+        wanted: &[FileKey],
+        most: usize,
+    ) -> Claim {
         self.0.claims.take(&scanner.key(), wanted, most)
     }
 
@@ -168,7 +174,9 @@ impl Desk {
         }
         state.probed = Some(Instant::now());
         state.why = complaints.join("; ");
-        state.second = self.other(state.first.as_deref(), state.second.take()).await;
+        state.second = self
+            .other(state.first.as_deref(), state.second.take())
+            .await;
         match &state.first {
             Some(scanner) => {
                 tracing::info!(scanner = %scanner.identity().title(), "license scanner ready");
@@ -217,7 +225,11 @@ async fn prove(scanner: &dyn Scanner) -> Result<(), Broken> {
             Err(Broken(format!(
                 "a known file got another answer: license {:?}, holders {:?}",
                 findings.spdx,
-                findings.holders.iter().map(|one| &one.value).collect::<Vec<_>>()
+                findings
+                    .holders
+                    .iter()
+                    .map(|one| &one.value)
+                    .collect::<Vec<_>>()
             )))
         }
         Some(Scanned::Failed { why, .. }) => Err(Broken(format!("a known file failed: {why}"))),

@@ -10,7 +10,15 @@ pub fn name_class(path: &str) -> String {
         let lower = ending.to_ascii_lowercase();
         let special = matches!(
             name,
-            "setup.py" | "conanfile.py" | "build.rs" | "metadata.rb" | "Package.swift" | "build.sbt" | "mix.exs" | "recipe.rb" | "project.clj"
+            "setup.py"
+                | "conanfile.py"
+                | "build.rs"
+                | "metadata.rb"
+                | "Package.swift"
+                | "build.sbt"
+                | "mix.exs"
+                | "recipe.rb"
+                | "project.clj"
         );
         if !stem.is_empty() && !special && SOURCES.contains(&lower.as_str()) {
             return format!("*.{lower}");

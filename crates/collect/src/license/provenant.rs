@@ -111,16 +111,29 @@ impl RunBatch for Provenant {
                 Err(error) => return Ran::Broken(error.to_string()),
             };
             let output = directory.path().join("output.json");
-            let limit = START + Duration::from_secs(2) * u32::try_from(files.len()).unwrap_or(u32::MAX);
+            let limit =
+                START + Duration::from_secs(2) * u32::try_from(files.len()).unwrap_or(u32::MAX);
             let limit = limit + self.file_timeout;
             // The shell only sets the limits and becomes the scanner.
             let mut attachment = Attachment::new("sh");
             attachment
                 .command()
-                .args(["-c", "ulimit -v \"$1\" 2>/dev/null; shift; exec nice -n 10 \"$@\"", "sh"])
+                .args([
+                    "-c",
+                    "ulimit -v \"$1\" 2>/dev/null; shift; exec nice -n 10 \"$@\"",
+                    "sh",
+                ])
                 .arg((self.memory_bytes >> 10).to_string())
                 .arg(&self.program)
-                .args(["scan", "-clpi", "--strip-root", "--no-assemble", "-n", "1", "--quiet"])
+                .args([
+                    "scan",
+                    "-clpi",
+                    "--strip-root",
+                    "--no-assemble",
+                    "-n",
+                    "1",
+                    "--quiet",
+                ])
                 .arg("--timeout")
                 .arg(self.file_timeout.as_secs().to_string())
                 .arg("--json")
@@ -134,7 +147,10 @@ impl RunBatch for Provenant {
                 Err(error) => return Ran::Broken(error.to_string()),
             };
             if timeout(limit, child.wait()).await.is_err() {
-                return lost(format!("the scanner hung for more than {} s", limit.as_secs()));
+                return lost(format!(
+                    "the scanner hung for more than {} s",
+                    limit.as_secs()
+                ));
             }
             let read = tokio::task::spawn_blocking(move || {
                 let size = std::fs::metadata(&output).map_or(0, |about| about.len());
@@ -194,9 +210,12 @@ fn answers(
     elapsed: Duration,
     limit: Duration,
 ) -> Result<Vec<Scanned>, String> {
-    let output: Output =
-        serde_json::from_slice(bytes).map_err(|error| format!("the scanner wrote nonsense: {error}"))?;
-    let ended = output.headers.first().is_some_and(|header| header.end_timestamp.is_some());
+    let output: Output = serde_json::from_slice(bytes)
+        .map_err(|error| format!("the scanner wrote nonsense: {error}"))?;
+    let ended = output
+        .headers
+        .first()
+        .is_some_and(|header| header.end_timestamp.is_some());
     if !ended {
         return Err("the scanner did not come to its end".to_owned());
     }
@@ -241,7 +260,11 @@ fn answers(
 
 /// Only what the file itself says: matches of other files are the tree's affair.
 fn own(mut findings: Findings) -> Findings {
-    let before: usize = findings.license_detections.iter().map(|one| one.matches.len()).sum();
+    let before: usize = findings
+        .license_detections
+        .iter()
+        .map(|one| one.matches.len())
+        .sum();
     let path_of = |from: &Option<String>| from.clone().unwrap_or_default();
     for detection in &mut findings.license_detections {
         let first = detection.matches.first().map(|one| path_of(&one.from_file));
@@ -252,7 +275,11 @@ fn own(mut findings: Findings) -> Findings {
             one.from_file = None;
         }
     }
-    let after: usize = findings.license_detections.iter().map(|one| one.matches.len()).sum();
+    let after: usize = findings
+        .license_detections
+        .iter()
+        .map(|one| one.matches.len())
+        .sum();
     if before != after {
         let parts = findings
             .license_detections

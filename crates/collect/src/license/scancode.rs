@@ -216,7 +216,13 @@ impl Told {
             if let Some(spdx) = file.spdx
                 && files[*at].1.spdx.as_deref() != Some(spdx.as_str())
             {
-                settled.resolved.insert(*at, Resolved { spdx, from: file.from });
+                settled.resolved.insert(
+                    *at,
+                    Resolved {
+                        spdx,
+                        from: file.from,
+                    },
+                );
             }
         }
         if !self.packages.is_empty() {
@@ -257,7 +263,9 @@ impl ScanCode {
             })
             .collect();
         let limit = Duration::from_mins(10);
-        let answer = process.ask(&json!({"op": "tree", "files": list}), limit).await;
+        let answer = process
+            .ask(&json!({"op": "tree", "files": list}), limit)
+            .await;
         let answer = match answer {
             Ok(answer) => answer,
             Err(Lost::Hung) => return Err("it hung".to_owned()),
@@ -294,7 +302,10 @@ impl Process {
                 command.env(kept, value);
             }
         }
-        let mut child = attachment.spawn().await.map_err(|error| error.to_string())?;
+        let mut child = attachment
+            .spawn()
+            .await
+            .map_err(|error| error.to_string())?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("it has no pipes".to_owned());
         };
@@ -331,7 +342,9 @@ impl Process {
         });
         let (directory, place) = match unpacked.await {
             Ok(Ok(unpacked)) => unpacked,
-            Ok(Err(error)) => return Ok(failed(format!("it could not be unpacked: {error}"), began)),
+            Ok(Err(error)) => {
+                return Ok(failed(format!("it could not be unpacked: {error}"), began));
+            }
             Err(error) => return Ok(failed(error.to_string(), began)),
         };
         let question = json!({"op": "scan", "location": text(&place)});
@@ -344,7 +357,10 @@ impl Process {
             Ok(findings) => findings,
             Err(error) => return Err(Lost::Dead(error.to_string())),
         };
-        let timed_out = findings.scan_errors.iter().any(|error| error.contains("timeout"));
+        let timed_out = findings
+            .scan_errors
+            .iter()
+            .any(|error| error.contains("timeout"));
         if timed_out {
             let why = findings.scan_errors.join("; ");
             return Ok(failed(why, began));
@@ -377,9 +393,9 @@ impl Process {
         match read {
             Err(_) => Err(Lost::Hung),
             Ok(Err(error)) => Err(Lost::Dead(error.kind().to_string())),
-            Ok(Ok(_)) if !line.ends_with(b"\n") => {
-                Err(Lost::Dead("it ended without an answer, perhaps out of memory".to_owned()))
-            }
+            Ok(Ok(_)) if !line.ends_with(b"\n") => Err(Lost::Dead(
+                "it ended without an answer, perhaps out of memory".to_owned(),
+            )),
             Ok(Ok(_)) => {
                 serde_json::from_slice(&line).map_err(|error| Lost::Dead(error.to_string()))
             }

@@ -77,7 +77,14 @@ pub async fn set_up(python: &str, venv: &Path, tell: impl Fn(&str)) -> Result<()
     tell("installing ScanCode, about 750 MB");
     let mut command = Command::new(python_in(venv));
     command
-        .args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet"])
+        .args([
+            "-m",
+            "pip",
+            "install",
+            "--disable-pip-version-check",
+            "--no-input",
+            "--quiet",
+        ])
         .args(["--require-hashes", "--no-deps", "-r"])
         .arg(&list);
     run("pip install", command).await?;

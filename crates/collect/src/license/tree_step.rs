@@ -42,7 +42,10 @@ pub(super) async fn put_together(
             rows.push((entry, *id));
         }
     }
-    let Settling { settled, files: list } = scanner.settle(list).await;
+    let Settling {
+        settled,
+        files: list,
+    } = scanner.settle(list).await;
     let mut files: Vec<NewFile> = Vec::new();
     let mut found = 0;
     for (at, (entry, id)) in rows.into_iter().enumerate() {
@@ -52,7 +55,9 @@ pub(super) async fn put_together(
         let failed = errors
             .filter(|errors| !errors.is_empty())
             .map(|errors| ("failed", errors.join("; ")));
-        found += usize::from(findings.is_some_and(|one| one.spdx.is_some() || !one.copyrights.is_empty() || !one.package_data.is_empty()));
+        found += usize::from(findings.is_some_and(|one| {
+            one.spdx.is_some() || !one.copyrights.is_empty() || !one.package_data.is_empty()
+        }));
         files.push(NewFile {
             path: entry.path.clone(),
             blob: entry.id.clone(),

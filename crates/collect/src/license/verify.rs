@@ -95,7 +95,11 @@ pub fn compare(
 }
 
 fn holders(findings: &Findings) -> Vec<String> {
-    findings.holders.iter().map(|one| one.value.clone()).collect()
+    findings
+        .holders
+        .iter()
+        .map(|one| one.value.clone())
+        .collect()
 }
 
 fn list(names: &[String]) -> Option<String> {
@@ -114,7 +118,14 @@ pub async fn stock(
     let mut attachment = Attachment::new(&program);
     attachment
         .command()
-        .args(["-clpi", "--strip-root", "--max-in-memory", "0", "--quiet", "--processes"])
+        .args([
+            "-clpi",
+            "--strip-root",
+            "--max-in-memory",
+            "0",
+            "--quiet",
+            "--processes",
+        ])
         .arg(settings.processes.max(1).to_string())
         .arg("--timeout")
         .arg(settings.file_timeout.as_secs().to_string())
@@ -123,14 +134,21 @@ pub async fn stock(
         .arg(directory)
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let mut child = attachment.spawn().await.map_err(|error| Broken(error.to_string()))?;
+    let mut child = attachment
+        .spawn()
+        .await
+        .map_err(|error| Broken(error.to_string()))?;
     if timeout(LONGEST, child.wait()).await.is_err() {
         return Err(Broken("it took too long".to_owned()));
     }
     let read = tokio::task::spawn_blocking(move || {
         let text = std::fs::read(&output).map_err(|_| "it wrote nothing".to_owned())?;
         let whole: Output = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
-        if whole.headers.first().is_none_or(|header| header.end_timestamp.is_none()) {
+        if whole
+            .headers
+            .first()
+            .is_none_or(|header| header.end_timestamp.is_none())
+        {
             return Err("it did not come to its end".to_owned());
         }
         Ok(whole.files)
@@ -241,7 +259,10 @@ mod tests {
             ..Findings::default()
         };
         let ours = BTreeMap::from([("a".to_owned(), with("MIT")), ("b".to_owned(), with("ISC"))]);
-        let theirs = BTreeMap::from([("a".to_owned(), with("MIT")), ("c".to_owned(), with("Zlib"))]);
+        let theirs = BTreeMap::from([
+            ("a".to_owned(), with("MIT")),
+            ("c".to_owned(), with("Zlib")),
+        ]);
         let compared = compare(&ours, &theirs, 10);
         assert_eq!((compared.differing, compared.differences.len()), (2, 2));
         assert!((compared.share() - 0.8).abs() < 1e-9);

@@ -71,11 +71,17 @@ pub(super) async fn run(
     let cx = scan.cx;
     let ended = match cx.recovered(NAME).await? {
         engine::Recovered::Finished(ended) => {
-            tracing::info!(repository = scan.repository.id, "license scan: taking up a finished output");
+            tracing::info!(
+                repository = scan.repository.id,
+                "license scan: taking up a finished output"
+            );
             ended
         }
         engine::Recovered::Running(detached) => {
-            tracing::info!(repository = scan.repository.id, "license scan: adopting a running scanner");
+            tracing::info!(
+                repository = scan.repository.id,
+                "license scan: adopting a running scanner"
+            );
             detached.ended().await?
         }
         engine::Recovered::Nothing => start(scan, tree, commit, entries).await?,
@@ -102,7 +108,12 @@ pub(super) async fn run(
         Ended::Badly {
             status, complaint, ..
         } => {
-            tracing::warn!(repository = scan.repository.id, ?status, complaint, "license scan failed");
+            tracing::warn!(
+                repository = scan.repository.id,
+                ?status,
+                complaint,
+                "license scan failed"
+            );
             Err(RunError::unit(format!("the scanner ended badly ({status:?}): {complaint}")).into())
         }
     }
@@ -128,9 +139,11 @@ async fn start(
     let text = serde_json::to_vec(&list).map_err(RunError::unit)?;
     fs::write(unpacked.path().join(LIST), text).map_err(RunError::unit)?;
     let (from, settings) = (unpacked.path().to_owned(), settings.clone());
-    let spec = Subprocess::new(NAME, &base, move |place: &Place| words(place, &from, &settings))
-        .accepts([0, 1])
-        .env("LC_ALL", "C.UTF-8");
+    let spec = Subprocess::new(NAME, &base, move |place: &Place| {
+        words(place, &from, &settings)
+    })
+    .accepts([0, 1])
+    .env("LC_ALL", "C.UTF-8");
     let detached = scan.cx.spawn(spec).await?;
     Ok(detached.ended().await?)
 }
@@ -144,9 +157,16 @@ fn words(place: &Place, unpacked: &Path, settings: &Settings) -> Vec<OsString> {
     let mut words: Vec<OsString> = ["nice", "-n", "10"].iter().map(OsString::from).collect();
     words.push(program.into());
     words.extend(
-        ["-clpi", "--strip-root", "--max-in-memory", "0", "--quiet", "--processes"]
-            .iter()
-            .map(OsString::from),
+        [
+            "-clpi",
+            "--strip-root",
+            "--max-in-memory",
+            "0",
+            "--quiet",
+            "--processes",
+        ]
+        .iter()
+        .map(OsString::from),
     );
     words.push(settings.processes.max(1).to_string().into());
     words.push("--timeout".into());
@@ -179,7 +199,8 @@ async fn unpack(
             let Some(Blob::Bytes(bytes)) = blobs.get(entry.id.as_str()) else {
                 continue;
             };
-            let written = work_directory::write(&below, &entry.path, bytes).map_err(RunError::unit)?;
+            let written =
+                work_directory::write(&below, &entry.path, bytes).map_err(RunError::unit)?;
             let inner = written.strip_prefix(&below).unwrap_or(&written);
             files.push((
                 inner.to_string_lossy().into_owned(),
@@ -216,14 +237,19 @@ async fn read(output: &Path, place: &Place) -> Result<(List, Vec<OutputFile>), S
     let read = tokio::task::spawn_blocking(move || {
         let list = fs::read(&list).map_err(|error| error.to_string())?;
         let list: List = serde_json::from_slice(&list).map_err(|error| error.to_string())?;
-        let size = fs::metadata(&output).map_err(|error| error.to_string())?.len();
+        let size = fs::metadata(&output)
+            .map_err(|error| error.to_string())?
+            .len();
         if size > MOST_OUTPUT {
             return Err(format!("{size} bytes is over the limit of {MOST_OUTPUT}"));
         }
         let file = fs::File::open(&output).map_err(|error| error.to_string())?;
         let whole: Output = serde_json::from_reader(std::io::BufReader::new(file))
             .map_err(|error| error.to_string())?;
-        let ended = whole.headers.first().is_some_and(|header| header.end_timestamp.is_some());
+        let ended = whole
+            .headers
+            .first()
+            .is_some_and(|header| header.end_timestamp.is_some());
         if !ended {
             return Err("it does not tell when it ended".to_owned());
         }

@@ -82,7 +82,13 @@ pub(super) fn write(below: &Path, path: &str, bytes: &[u8]) -> io::Result<PathBu
 fn safe(part: &str) -> String {
     let mut text: String = part
         .chars()
-        .map(|c| if c.is_control() || matches!(c, '\\' | '/') { '_' } else { c })
+        .map(|c| {
+            if c.is_control() || matches!(c, '\\' | '/') {
+                '_'
+            } else {
+                c
+            }
+        })
         .collect();
     if matches!(text.as_str(), "" | "." | ".." | ".git") {
         return "_".to_owned();
@@ -105,10 +111,20 @@ mod tests {
     #[test]
     fn no_name_leads_out() {
         let directory = tempfile::tempdir().unwrap();
-        for path in ["../../etc/passwd", "/etc/x", "a/../../b", ".git/config", "a\nb", "c:\\d"] {
+        for path in [
+            "../../etc/passwd",
+            "/etc/x",
+            "a/../../b",
+            ".git/config",
+            "a\nb",
+            "c:\\d",
+        ] {
             let place = write(directory.path(), path, b"x").unwrap();
             let real = fs::canonicalize(&place).unwrap();
-            assert!(real.starts_with(fs::canonicalize(directory.path()).unwrap()), "{path}");
+            assert!(
+                real.starts_with(fs::canonicalize(directory.path()).unwrap()),
+                "{path}"
+            );
             assert!(!place.to_string_lossy().contains("/.git/"), "{path}");
         }
         let long = format!("{}.c", "x".repeat(1000));

@@ -76,11 +76,7 @@ impl Portion {
     }
 
     /// All rows, cut into portions.
-    pub(super) fn all(
-        repository: i64,
-        files: Vec<NewFile>,
-        settled: &Settled,
-    ) -> Vec<Self> {
+    pub(super) fn all(repository: i64, files: Vec<NewFile>, settled: &Settled) -> Vec<Self> {
         let empty = || Self {
             repository,
             files: Vec::new(),

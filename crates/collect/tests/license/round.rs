@@ -11,13 +11,17 @@ use store::{
 
 use crate::world::{Counting, MIT, PARTS, World};
 
-const CARGO: &str = "[package]\nname = \"a\"\nversion = \"1.0.0\"\nlicense = \"MIT OR Apache-2.0\"\n";
+const CARGO: &str =
+    "[package]\nname = \"a\"\nversion = \"1.0.0\"\nlicense = \"MIT OR Apache-2.0\"\n";
 
 fn many() -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = (0..100)
         .map(|number| (format!("src/f{number}.c"), format!("int f{number};\n")))
         .collect();
-    files.push(("LICENSE".to_owned(), format!("Copyright (c) 2020 Jane Doe\n\n{MIT}")));
+    files.push((
+        "LICENSE".to_owned(),
+        format!("Copyright (c) 2020 Jane Doe\n\n{MIT}"),
+    ));
     files.push(("Cargo.toml".to_owned(), CARGO.to_owned()));
     files.push((
         "src/head.c".to_owned(),
@@ -27,7 +31,10 @@ fn many() -> Vec<(String, String)> {
 }
 
 fn as_refs(files: &[(String, String)]) -> Vec<(&str, &str)> {
-    files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect()
+    files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect()
 }
 
 both! {

@@ -16,7 +16,10 @@ async fn a_place_without_it_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let desk = Desk::new(settings(directory.path()));
     let broken = desk.named(Choice::ScanCode).await.unwrap_err();
-    assert!(broken.to_string().contains("gleaner license setup"), "{broken}");
+    assert!(
+        broken.to_string().contains("gleaner license setup"),
+        "{broken}"
+    );
     // "auto" falls back to what works.
     let scanner = desk.scanner().await.unwrap();
     assert_eq!(scanner.identity().tool, "builtin");
@@ -100,7 +103,11 @@ fn sample(below: &Path) -> PathBuf {
     }
     let led = "/* Copyright (c) 2020 Example Corp.\n * Licensed under the MIT license. See LICENSE in the project root for license information. */\n";
     std::fs::write(tree.join("src/led.c"), led).unwrap();
-    std::fs::write(tree.join("src/tagged.c"), "// SPDX-License-Identifier: GPL-2.0-or-later\n").unwrap();
+    std::fs::write(
+        tree.join("src/tagged.c"),
+        "// SPDX-License-Identifier: GPL-2.0-or-later\n",
+    )
+    .unwrap();
     tree
 }
 
@@ -114,7 +121,11 @@ fn read(top: &Path) -> Vec<Input> {
                 open.push(path);
             } else {
                 files.push(Input {
-                    path: path.strip_prefix(top).unwrap().to_string_lossy().into_owned(),
+                    path: path
+                        .strip_prefix(top)
+                        .unwrap()
+                        .to_string_lossy()
+                        .into_owned(),
                     bytes: std::fs::read(&path).unwrap(),
                 });
             }

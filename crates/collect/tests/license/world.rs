@@ -153,7 +153,14 @@ impl World {
         source.commit("first");
         self.sources.insert(name.to_owned(), source);
         let bare = self.directory.path().join(format!("served/{name}.git"));
-        let init = ["init", "-q", "--bare", "-b", "trunk", bare.to_str().unwrap()];
+        let init = [
+            "init",
+            "-q",
+            "--bare",
+            "-b",
+            "trunk",
+            bare.to_str().unwrap(),
+        ];
         git(self.directory.path(), &init);
         self.publish(name);
         let url = RepositoryUrl::parse(&self.at.url(&format!("{name}.git"))).unwrap();
@@ -182,7 +189,14 @@ impl World {
 
     pub(crate) fn publish(&self, name: &str) {
         let bare = self.directory.path().join(format!("served/{name}.git"));
-        let push = ["push", "-q", "--force", "--prune", bare.to_str().unwrap(), "refs/*:refs/*"];
+        let push = [
+            "push",
+            "-q",
+            "--force",
+            "--prune",
+            bare.to_str().unwrap(),
+            "refs/*:refs/*",
+        ];
         git(self.sources[name].path(), &push);
     }
 
@@ -209,7 +223,10 @@ impl World {
     }
 
     pub(crate) async fn current(&self, id: i64) -> Current {
-        license::current(self.engine.db(), id).await.unwrap().unwrap()
+        license::current(self.engine.db(), id)
+            .await
+            .unwrap()
+            .unwrap()
     }
 
     /// The files of the current result.
@@ -219,13 +236,23 @@ impl World {
             limit: 10_000,
             ..FileFilter::default()
         };
-        let files = license::files(self.engine.db(), current.id, &filter).await.unwrap();
-        files.into_iter().map(|file| (file.path.clone(), file)).collect()
+        let files = license::files(self.engine.db(), current.id, &filter)
+            .await
+            .unwrap();
+        files
+            .into_iter()
+            .map(|file| (file.path.clone(), file))
+            .collect()
     }
 
     /// Why the unit of a repository did not end well.
     pub(crate) async fn error(&self, id: i64) -> Option<String> {
-        let unit = self.engine.find(&format!("license/scan:{id}")).await.unwrap().unwrap();
+        let unit = self
+            .engine
+            .find(&format!("license/scan:{id}"))
+            .await
+            .unwrap()
+            .unwrap();
         self.engine.unit(unit).await.unwrap().unwrap().unit.error
     }
 
@@ -233,13 +260,19 @@ impl World {
     pub(crate) fn requests(&self) -> (usize, usize, usize) {
         let seen = self.server.take_seen();
         let count = |stage: Stage| seen.iter().filter(|one: &&Seen| one.stage == stage).count();
-        (count(Stage::Advertisement), count(Stage::Refs), count(Stage::Pack))
+        (
+            count(Stage::Advertisement),
+            count(Stage::Refs),
+            count(Stage::Pack),
+        )
     }
 }
 
 pub(crate) fn settings(directory: &std::path::Path) -> Settings {
-    let mut way =
-        remote::Settings::new(directory.join("objects"), "gleaner-test/1 (+mailto:test@example.org)");
+    let mut way = remote::Settings::new(
+        directory.join("objects"),
+        "gleaner-test/1 (+mailto:test@example.org)",
+    );
     way.private_hosts.insert("127.0.0.1".to_owned());
     way.limits.time = Duration::from_mins(1);
     let mut settings = Settings::new(goindex::Settings::new(way), directory.join("license"));

@@ -202,7 +202,10 @@ fn license(read: &Reader<'_>) -> License {
         scanner: read.text("scanner").unwrap_or_default(),
         mode: read.text("mode").unwrap_or_default(),
         home_is_set: home.is_some(),
-        home: home.map_or_else(|| std::env::temp_dir().join("gleaner-license"), PathBuf::from),
+        home: home.map_or_else(
+            || std::env::temp_dir().join("gleaner-license"),
+            PathBuf::from,
+        ),
         processes: read.count("processes").unwrap_or(1),
         file_timeout: read.duration("file_timeout"),
         memory: read.size("memory"),

@@ -37,7 +37,10 @@ fn a_local_tree_is_scanned_without_a_store() {
     // One file by itself; a broken configuration is no obstacle.
     home.write("gleaner.toml", "nonsense");
     let one = home.run(["license", "scan", "t/LICENSE-MIT", "--format", "jsonl"]);
-    assert!(one.starts_with("exit: 0") && one.contains("\"path\":\"LICENSE-MIT\""), "{one}");
+    assert!(
+        one.starts_with("exit: 0") && one.contains("\"path\":\"LICENSE-MIT\""),
+        "{one}"
+    );
     let missing = home.run(["license", "scan", "nowhere"]);
     assert!(missing.starts_with("exit: 2"), "{missing}");
 }
@@ -46,7 +49,15 @@ fn a_local_tree_is_scanned_without_a_store() {
 fn a_scanner_that_is_not_there_is_told() {
     let home = Sandbox::new();
     home.write("a.c", "int a;\n");
-    let said = home.run(["license", "scan", "a.c", "--scanner", "scancode", "--data", "d"]);
+    let said = home.run([
+        "license",
+        "scan",
+        "a.c",
+        "--scanner",
+        "scancode",
+        "--data",
+        "d",
+    ]);
     assert!(said.starts_with("exit: 5"), "{said}");
     assert!(said.contains("gleaner license setup"), "{said}");
 }
@@ -59,7 +70,16 @@ fn a_local_repository_is_scanned_and_shown() {
     for args in [
         &["init", "-q", "-b", "main", "."][..],
         &["add", "-A"],
-        &["-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-q", "-m", "x"],
+        &[
+            "-c",
+            "user.name=T",
+            "-c",
+            "user.email=t@example.org",
+            "commit",
+            "-q",
+            "-m",
+            "x",
+        ],
     ] {
         let status = std::process::Command::new("git")
             .args(args)
@@ -72,14 +92,20 @@ fn a_local_repository_is_scanned_and_shown() {
     let added = home.run(["repo", "add", "r", "--data", "d"]);
     assert!(added.starts_with("exit: 0"), "{added}");
     let early = home.run(["license", "show", "r", "--data", "d"]);
-    assert!(early.starts_with("exit: 1") && early.contains("not scanned yet"), "{early}");
+    assert!(
+        early.starts_with("exit: 1") && early.contains("not scanned yet"),
+        "{early}"
+    );
     let work = home.run(["work", "--kinds", "license", "--until-idle", "--data", "d"]);
     assert!(work.starts_with("exit: 0"), "{work}");
     let shown = home.run(["license", "show", "r", "--data", "d", "--format", "json"]);
     assert!(shown.contains("\"license\":\"MIT\""), "{shown}");
     assert!(shown.contains("\"scanner\":\"builtin 1\""), "{shown}");
     let files = home.run(["license", "files", "r", "--data", "d", "--format", "jsonl"]);
-    assert!(files.contains("\"path\":\"a.c\",\"spdx\":\"MIT\""), "{files}");
+    assert!(
+        files.contains("\"path\":\"a.c\",\"spdx\":\"MIT\""),
+        "{files}"
+    );
     let again = home.run(["license", "rescan", "--repo", "r", "--data", "d"]);
     assert!(again.starts_with("exit: 0"), "{again}");
     let stats = home.run(["license", "stats", "--data", "d", "--format", "json"]);

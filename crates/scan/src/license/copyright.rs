@@ -29,7 +29,8 @@ static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 static YEARS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(?:(?:19[6-9]|20[0-9])\d|[0-9]{2}|present|now|today|and)(?:s|,|-|–|—|/|\+)*$").ok()
+    Regex::new(r"(?i)^(?:(?:19[6-9]|20[0-9])\d|[0-9]{2}|present|now|today|and)(?:s|,|-|–|—|/|\+)*$")
+        .ok()
 });
 
 static AUTHOR: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -58,7 +59,9 @@ pub(super) fn find(text: &str) -> Said {
         if line.len() > LONGEST_LINE {
             continue;
         }
-        if number >= skip && let Some((statement, taken)) = statement(&lines, number) {
+        if number >= skip
+            && let Some((statement, taken)) = statement(&lines, number)
+        {
             let place = |value: String| Line {
                 value,
                 start_line: line_number(number),
@@ -93,12 +96,17 @@ fn statement(lines: &[&str], at: usize) -> Option<(String, usize)> {
     let mut text = line[from..].to_owned();
     let mut taken = 0;
     let unfinished = text.trim_end().ends_with([',', '-', '&']) || ends_with_and(&text);
-    let nameless = words(&text).iter().all(|word| is_year(word) || is_mark(word));
+    let nameless = words(&text)
+        .iter()
+        .all(|word| is_year(word) || is_mark(word));
     if (unfinished || nameless) && at + 1 < lines.len() {
         let next = undressed(lines[at + 1]);
         let next = next.trim();
         let fresh = MARK.as_ref()?.is_match(next);
-        let starts_well = next.chars().next().is_some_and(|c| c.is_uppercase() || c.is_ascii_digit());
+        let starts_well = next
+            .chars()
+            .next()
+            .is_some_and(|c| c.is_uppercase() || c.is_ascii_digit());
         if !next.is_empty() && !fresh && starts_well && next.len() < 100 && !is_sentence(next) {
             text.push(' ');
             text.push_str(next);
@@ -122,14 +130,34 @@ fn widened(line: &str, at: usize) -> usize {
 
 /// A line without comment marks and markup.
 fn undressed(line: &str) -> String {
-    let line = line.replace("&copy;", "(c)").replace("&#169;", "(c)").replace("\\u00a9", "(c)");
+    let line = line
+        .replace("&copy;", "(c)")
+        .replace("&#169;", "(c)")
+        .replace("\\u00a9", "(c)");
     let line = match TAG.as_ref() {
         Some(tag) if line.contains('<') => tag.replace_all(&line, " ").into_owned(),
         _ => line,
     };
     let line = line.replace("*/", "").replace("-->", "");
     let is_dress = |c: char| {
-        c.is_whitespace() || matches!(c, '/' | '*' | '#' | ';' | '%' | '!' | '|' | '"' | '\'' | '-' | '~' | '=' | '+' | '{' | '}')
+        c.is_whitespace()
+            || matches!(
+                c,
+                '/' | '*'
+                    | '#'
+                    | ';'
+                    | '%'
+                    | '!'
+                    | '|'
+                    | '"'
+                    | '\''
+                    | '-'
+                    | '~'
+                    | '='
+                    | '+'
+                    | '{'
+                    | '}'
+            )
     };
     let line = line.trim_start_matches(|c: char| is_dress(c) || c == '>');
     line.trim_end_matches(is_dress).to_owned()
@@ -137,7 +165,10 @@ fn undressed(line: &str) -> String {
 
 /// The statement in one spelling; none if it is not one.
 fn tidy(text: &str) -> Option<String> {
-    let text = text.replace("©", "(c)").replace("(C)", "(c)").replace(['\u{a0}', '\t'], " ");
+    let text = text
+        .replace("©", "(c)")
+        .replace("(C)", "(c)")
+        .replace(['\u{a0}', '\t'], " ");
     let lower = text.to_lowercase();
     let cut = ENDS
         .iter()
@@ -148,7 +179,8 @@ fn tidy(text: &str) -> Option<String> {
     let text = &text[..cut];
     let mut kept: Vec<&str> = Vec::new();
     for word in text.split_whitespace() {
-        let word = word.trim_matches(|c: char| matches!(c, '"' | '\'' | '`' | '*' | '=' | ':' | '\\'));
+        let word =
+            word.trim_matches(|c: char| matches!(c, '"' | '\'' | '`' | '*' | '=' | ':' | '\\'));
         let word = if word.eq_ignore_ascii_case("spdx-filecopyrighttext") {
             "Copyright"
         } else {
@@ -169,7 +201,10 @@ fn tidy(text: &str) -> Option<String> {
         return None;
     }
     let text = text.strip_suffix(" by").map_or(text.clone(), str::to_owned);
-    if !rest.first().is_some_and(|word| is_year(word) || is_name(word) || is_by(word)) {
+    if !rest
+        .first()
+        .is_some_and(|word| is_year(word) || is_name(word) || is_by(word))
+    {
         return None;
     }
     let years = rest.iter().filter(|word| is_year(word)).count();
@@ -180,11 +215,17 @@ fn tidy(text: &str) -> Option<String> {
     }
     if years == 0 {
         // Without a year it takes a mark that is no word of prose, or a name right behind it.
-        let strong = kept.iter().take(marks).any(|word| word.eq_ignore_ascii_case("copyright"));
+        let strong = kept
+            .iter()
+            .take(marks)
+            .any(|word| word.eq_ignore_ascii_case("copyright"));
         if !(named && strong && rest.len() <= 12) {
             return None;
         }
-        if kept[..marks].iter().any(|word| word.eq_ignore_ascii_case("copyrighted")) {
+        if kept[..marks]
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case("copyrighted"))
+        {
             return None;
         }
     }
@@ -219,9 +260,25 @@ const ENDS: &[&str] = &[
 
 fn has_template(text: &str) -> bool {
     let lower = text.to_lowercase();
-    ["<year>", "[year]", "{year}", "yyyy", "[name of", "<name of", "<owner>", "[owner]", "<copyright holder", "[fullname]", "{{", "${", "%s", "{0}", "<holders>"]
-        .iter()
-        .any(|mark| lower.contains(mark))
+    [
+        "<year>",
+        "[year]",
+        "{year}",
+        "yyyy",
+        "[name of",
+        "<name of",
+        "<owner>",
+        "[owner]",
+        "<copyright holder",
+        "[fullname]",
+        "{{",
+        "${",
+        "%s",
+        "{0}",
+        "<holders>",
+    ]
+    .iter()
+    .any(|mark| lower.contains(mark))
 }
 
 fn words(text: &str) -> Vec<&str> {
@@ -238,7 +295,9 @@ fn is_mark(word: &str) -> bool {
 }
 
 fn is_year(word: &str) -> bool {
-    let parts = word.split(['-', '–', '—', ',', '/']).filter(|part| !part.is_empty());
+    let parts = word
+        .split(['-', '–', '—', ',', '/'])
+        .filter(|part| !part.is_empty());
     let mut any = false;
     for part in parts {
         let part = part.trim_matches(|c: char| matches!(c, '.' | '(' | ')' | ';' | ':' | '+'));
@@ -258,29 +317,89 @@ fn is_by(word: &str) -> bool {
 /// A word that a holder's name may begin with.
 fn is_name(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-    word.chars().next().is_some_and(|c| c.is_uppercase() || c.is_numeric() || !c.is_ascii())
+    word.chars()
+        .next()
+        .is_some_and(|c| c.is_uppercase() || c.is_numeric() || !c.is_ascii())
 }
 
 /// A word that makes prose of "copyright …".
 fn is_prose(word: &str) -> bool {
-    let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let word = word
+        .trim_matches(|c: char| !c.is_alphanumeric())
+        .to_lowercase();
     matches!(
         word.as_str(),
-        "notice" | "notices" | "holder" | "holders" | "owner" | "owners" | "law" | "laws" | "and"
-            | "or" | "statement" | "statements" | "license" | "licenses" | "act" | "in" | "is"
-            | "protection" | "information" | "header" | "headers" | "year" | "years" | "material"
-            | "this" | "that" | "claim" | "claims" | "interest" | "infringement" | "for" | "line"
-            | "lines" | "string" | "as" | "can" | "may" | "on" | "if" | "interests" | "dates"
-            | "disclaimer" | "treaty" | "treaties" | "ownership" | "permission" | "grant"
-            | "attribution" | "assignment" | "file" | "text" | "status" | "symbol" | "which"
+        "notice"
+            | "notices"
+            | "holder"
+            | "holders"
+            | "owner"
+            | "owners"
+            | "law"
+            | "laws"
+            | "and"
+            | "or"
+            | "statement"
+            | "statements"
+            | "license"
+            | "licenses"
+            | "act"
+            | "in"
+            | "is"
+            | "protection"
+            | "information"
+            | "header"
+            | "headers"
+            | "year"
+            | "years"
+            | "material"
+            | "this"
+            | "that"
+            | "claim"
+            | "claims"
+            | "interest"
+            | "infringement"
+            | "for"
+            | "line"
+            | "lines"
+            | "string"
+            | "as"
+            | "can"
+            | "may"
+            | "on"
+            | "if"
+            | "interests"
+            | "dates"
+            | "disclaimer"
+            | "treaty"
+            | "treaties"
+            | "ownership"
+            | "permission"
+            | "grant"
+            | "attribution"
+            | "assignment"
+            | "file"
+            | "text"
+            | "status"
+            | "symbol"
+            | "which"
     )
 }
 
 fn is_sentence(text: &str) -> bool {
     let lower = text.to_lowercase();
-    ["license", "permission", "redistribut", "this ", "warranty", "import ", "def ", "class "]
-        .iter()
-        .any(|word| lower.contains(word))
+    [
+        "license",
+        "permission",
+        "redistribut",
+        "this ",
+        "warranty",
+        "import ",
+        "def ",
+        "class ",
+    ]
+    .iter()
+    .any(|word| lower.contains(word))
 }
 
 fn ends_with_and(text: &str) -> bool {
@@ -298,20 +417,38 @@ fn holder(statement: &str) -> Option<String> {
         None => text,
     };
     let mut words: Vec<&str> = text.split_whitespace().collect();
-    let begins = words
-        .iter()
-        .position(|word| !(is_mark(word) || is_year(word) || word.eq_ignore_ascii_case("by") || matches!(*word, "," | "-" | "and" | "present" | "&")))?;
+    let begins = words.iter().position(|word| {
+        !(is_mark(word)
+            || is_year(word)
+            || word.eq_ignore_ascii_case("by")
+            || matches!(*word, "," | "-" | "and" | "present" | "&"))
+    })?;
     words.drain(..begins);
     // Years may also follow the name.
-    while words.last().is_some_and(|word| is_year(word) || is_mark(word) || matches!(*word, "," | "-" | "()" | "<>" | "and" | "by" | "(" | ")")) {
+    while words.last().is_some_and(|word| {
+        is_year(word)
+            || is_mark(word)
+            || matches!(*word, "," | "-" | "()" | "<>" | "and" | "by" | "(" | ")")
+    }) {
         words.pop();
     }
-    let words: Vec<&str> = words.into_iter().filter(|word| !matches!(*word, "<>" | "()" | ">" | "<")).collect();
+    let words: Vec<&str> = words
+        .into_iter()
+        .filter(|word| !matches!(*word, "<>" | "()" | ">" | "<"))
+        .collect();
     let text = words.join(" ");
-    let text = text.trim_matches(|c: char| matches!(c, ',' | ';' | '-' | ' ' | '"' | '\'' | '<' | '>' | ':'));
-    let text = if has_short_ending(text) { text } else { text.trim_end_matches('.') };
+    let text = text
+        .trim_matches(|c: char| matches!(c, ',' | ';' | '-' | ' ' | '"' | '\'' | '<' | '>' | ':'));
+    let text = if has_short_ending(text) {
+        text
+    } else {
+        text.trim_end_matches('.')
+    };
     let text = text.trim_end_matches([',', ' ']);
-    let sound = text.chars().filter(|c| c.is_alphabetic()).count() >= 2 && text.len() <= 200;
+    // A name has a capital somewhere, or letters that have none.
+    let named = text.chars().any(|c| c.is_uppercase() || !c.is_ascii());
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let sound = named && letters >= 2 && text.len() <= 200;
     sound.then(|| text.to_owned())
 }
 
@@ -320,7 +457,19 @@ fn has_short_ending(text: &str) -> bool {
     let last = text.rsplit(' ').next().unwrap_or_default().to_lowercase();
     matches!(
         last.as_str(),
-        "inc." | "corp." | "ltd." | "co." | "llc." | "jr." | "sr." | "s.a." | "s.r.l." | "b.v." | "e.v." | "gmbh." | "al."
+        "inc."
+            | "corp."
+            | "ltd."
+            | "co."
+            | "llc."
+            | "jr."
+            | "sr."
+            | "s.a."
+            | "s.r.l."
+            | "b.v."
+            | "e.v."
+            | "gmbh."
+            | "al."
     ) || (last.len() == 2 && last.ends_with('.'))
 }
 
@@ -332,7 +481,12 @@ fn author(line: &str) -> Option<String> {
     let found = AUTHOR.as_ref()?.captures(line)?;
     let text = found.get(1)?.as_str().trim();
     let text = text.trim_end_matches("*/").trim();
-    let text = text.trim_matches(|c: char| matches!(c, '"' | '\'' | ',' | ';' | '*' | '#' | ' ' | '[' | ']' | '.'));
+    let text = text.trim_matches(|c: char| {
+        matches!(
+            c,
+            '"' | '\'' | ',' | ';' | '*' | '#' | ' ' | '[' | ']' | '.'
+        )
+    });
     let first = text.split_whitespace().next()?;
     let sound = is_name(first) && text.len() <= 120 && !has_template(text) && !is_sentence(text);
     sound.then(|| text.to_owned())
@@ -351,16 +505,56 @@ mod tests {
     #[test]
     fn statements_of_many_shapes() {
         for (text, statement, holder) in [
-            ("Copyright 2010 Pallets", "Copyright 2010 Pallets", Some("Pallets")),
-            ("# Copyright (C) 2015 CERN.", "Copyright (c) 2015 CERN.", Some("CERN")),
-            (" * Copyright © 2020 Example Corp.", "Copyright (c) 2020 Example Corp.", Some("Example Corp.")),
-            ("copyright = \"2010 Pallets\"", "copyright 2010 Pallets", Some("Pallets")),
-            ("// Copyright 2009 The Go Authors. All rights reserved.", "Copyright 2009 The Go Authors.", Some("The Go Authors")),
-            ("/* Copyright (c) 1999-2004, 2007 Jane Doe <jane@example.org> */", "Copyright (c) 1999-2004, 2007 Jane Doe <jane@example.org>", Some("Jane Doe")),
-            ("Copyright (c) 2014 by Foo and contributors", "Copyright (c) 2014 by Foo and contributors", Some("Foo and contributors")),
-            ("&copy; Copyright 2010 by <a href=\"http://domain.invalid/\">", "(c) Copyright 2010", None),
-            ("Copyright 2016 Google Inc.", "Copyright 2016 Google Inc.", Some("Google Inc.")),
-            ("SPDX-FileCopyrightText: 2020 Jane Doe", "Copyright 2020 Jane Doe", Some("Jane Doe")),
+            (
+                "Copyright 2010 Pallets",
+                "Copyright 2010 Pallets",
+                Some("Pallets"),
+            ),
+            (
+                "# Copyright (C) 2015 CERN.",
+                "Copyright (c) 2015 CERN.",
+                Some("CERN"),
+            ),
+            (
+                " * Copyright © 2020 Example Corp.",
+                "Copyright (c) 2020 Example Corp.",
+                Some("Example Corp."),
+            ),
+            (
+                "copyright = \"2010 Pallets\"",
+                "copyright 2010 Pallets",
+                Some("Pallets"),
+            ),
+            (
+                "// Copyright 2009 The Go Authors. All rights reserved.",
+                "Copyright 2009 The Go Authors.",
+                Some("The Go Authors"),
+            ),
+            (
+                "/* Copyright (c) 1999-2004, 2007 Jane Doe <jane@example.org> */",
+                "Copyright (c) 1999-2004, 2007 Jane Doe <jane@example.org>",
+                Some("Jane Doe"),
+            ),
+            (
+                "Copyright (c) 2014 by Foo and contributors",
+                "Copyright (c) 2014 by Foo and contributors",
+                Some("Foo and contributors"),
+            ),
+            (
+                "&copy; Copyright 2010 by <a href=\"http://domain.invalid/\">",
+                "(c) Copyright 2010",
+                None,
+            ),
+            (
+                "Copyright 2016 Google Inc.",
+                "Copyright 2016 Google Inc.",
+                Some("Google Inc."),
+            ),
+            (
+                "SPDX-FileCopyrightText: 2020 Jane Doe",
+                "Copyright 2020 Jane Doe",
+                Some("Jane Doe"),
+            ),
         ] {
             let (found, whose) = one(text);
             assert_eq!(found.as_deref(), Some(statement), "{text}");
@@ -388,7 +582,11 @@ mod tests {
     #[test]
     fn authors_are_named() {
         let said = find("/**\n * @author Jane Doe <jane@example.org>\n */\n# Author: John Roe\n");
-        let names: Vec<&str> = said.authors.iter().map(|line| line.value.as_str()).collect();
+        let names: Vec<&str> = said
+            .authors
+            .iter()
+            .map(|line| line.value.as_str())
+            .collect();
         assert_eq!(names, ["Jane Doe <jane@example.org>", "John Roe"]);
         assert_eq!(said.authors[0].start_line, 2);
     }
@@ -396,7 +594,10 @@ mod tests {
     #[test]
     fn a_statement_may_go_on_in_the_next_line() {
         let said = find("# Copyright (c) 2001, 2002,\n# 2003 Jane Doe\n#\n");
-        assert_eq!(said.copyrights[0].value, "Copyright (c) 2001, 2002, 2003 Jane Doe");
+        assert_eq!(
+            said.copyrights[0].value,
+            "Copyright (c) 2001, 2002, 2003 Jane Doe"
+        );
         assert_eq!(said.copyrights[0].end_line, 2);
     }
 }

@@ -40,7 +40,9 @@ pub(super) fn read(path: &str, text: &str) -> Option<Declared> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let fields = fields(name, text);
     let format = manifest::recognise(path);
-    let metadata = matches!(name, "PKG-INFO" | "METADATA").then(|| metadata(text)).flatten();
+    let metadata = matches!(name, "PKG-INFO" | "METADATA")
+        .then(|| metadata(text))
+        .flatten();
     let (kind, package, version) = match (format, metadata) {
         (_, Some((name, version))) => ("pypi", Some(name), version),
         (Some(format), None) => {
@@ -64,13 +66,22 @@ pub(super) fn read(path: &str, text: &str) -> Option<Declared> {
     data.insert("type".to_owned(), json!(purl_type(kind).unwrap_or(kind)));
     data.insert("name".to_owned(), json!(package));
     data.insert("version".to_owned(), json!(version));
-    data.insert("purl".to_owned(), json!(purl(kind, &package, version.as_deref())));
-    data.insert("declared_license_expression_spdx".to_owned(), json!(declared.spdx));
+    data.insert(
+        "purl".to_owned(),
+        json!(purl(kind, &package, version.as_deref())),
+    );
+    data.insert(
+        "declared_license_expression_spdx".to_owned(),
+        json!(declared.spdx),
+    );
     data.insert(
         "declared_license_expression".to_owned(),
         json!(declared.spdx.as_deref().map(expression::keys)),
     );
-    data.insert("extracted_license_statement".to_owned(), json!(declared.statement));
+    data.insert(
+        "extracted_license_statement".to_owned(),
+        json!(declared.statement),
+    );
     declared.packages.push(Value::Object(data));
     Some(declared)
 }
@@ -123,7 +134,9 @@ fn fields(name: &str, text: &str) -> Option<Fields> {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     match name {
         "Cargo.toml" | "Cargo.toml.orig" => cargo(text),
-        "package.json" | "bower.json" | "composer.json" | "component.json" => json_package(text, name == "composer.json"),
+        "package.json" | "bower.json" | "composer.json" | "component.json" => {
+            json_package(text, name == "composer.json")
+        }
         "pyproject.toml" => pyproject(text),
         "PKG-INFO" | "METADATA" => Some(python_metadata(text)),
         "setup.cfg" => Some(lines(text, &["license"], Some("classifiers"))),
@@ -131,7 +144,9 @@ fn fields(name: &str, text: &str) -> Option<Fields> {
         "pom.xml" => Some(pom(text)),
         "DESCRIPTION" | "dub.sdl" => Some(lines(text, &["license"], None)),
         "opam" => Some(lines(text, &["license"], None)),
-        "vcpkg.json" | "dub.json" | "elm.json" | "deno.json" | "jsr.json" => json_package(text, false),
+        "vcpkg.json" | "dub.json" | "elm.json" | "deno.json" | "jsr.json" => {
+            json_package(text, false)
+        }
         "META.json" => json_package(text, false),
         "pubspec.yaml" => None,
         "mix.exs" => Some(lines(text, &["licenses"], None)),
@@ -149,7 +164,9 @@ fn fields(name: &str, text: &str) -> Option<Fields> {
 
 fn cargo(text: &str) -> Option<Fields> {
     let document: toml::Table = toml::from_str(text).ok()?;
-    let package = document.get("package").or_else(|| document.get("project"))?;
+    let package = document
+        .get("package")
+        .or_else(|| document.get("project"))?;
     let word = |key: &str| package.get(key)?.as_str().map(str::to_owned);
     let authors = package.get("authors").and_then(toml::Value::as_array);
     Some(Fields {
@@ -291,14 +308,22 @@ fn lines(text: &str, keys: &[&str], list: Option<&str>) -> Fields {
             fields.classifiers.push(line.trim().to_owned());
             continue;
         }
-        let Some((key, value)) = line.split_once([':', '=']).or_else(|| line.trim().split_once(' ')) else {
+        let Some((key, value)) = line
+            .split_once([':', '='])
+            .or_else(|| line.trim().split_once(' '))
+        else {
             continue;
         };
         let key = key.trim().to_ascii_lowercase();
         in_list = list == Some(key.as_str());
         if keys.contains(&key.as_str()) && fields.licenses.len() < 4 {
             let value = value.trim().trim_matches(['[', ']', ',']);
-            let value = value.split(" + file").next().unwrap_or(value).split('|').next();
+            let value = value
+                .split(" + file")
+                .next()
+                .unwrap_or(value)
+                .split('|')
+                .next();
             let value = value.unwrap_or_default().trim().trim_matches(['"', '\'']);
             if !value.is_empty() {
                 fields.licenses.push(value.to_owned());
@@ -315,7 +340,9 @@ fn pom(text: &str) -> Fields {
     let Some(from) = text.find("<licenses>") else {
         return fields;
     };
-    let to = text[from..].find("</licenses>").map_or(text.len(), |at| from + at);
+    let to = text[from..]
+        .find("</licenses>")
+        .map_or(text.len(), |at| from + at);
     fields.licenses = tagged(&text[from..to], &["name"]).licenses;
     fields
 }
@@ -397,13 +424,48 @@ mod tests {
     #[test]
     fn manifests_declare_their_license() {
         for (path, text, spdx, purl) in [
-            ("Cargo.toml", "[package]\nname = \"a\"\nversion = \"1.0.0\"\nlicense = \"MIT OR Apache-2.0\"\n", Some("MIT OR Apache-2.0"), Some("pkg:cargo/a@1.0.0")),
-            ("x/package.json", "{\"name\": \"a\", \"version\": \"1.0.0\", \"license\": \"MIT\"}", Some("MIT"), Some("pkg:npm/a@1.0.0")),
-            ("package.json", "{\"name\": \"a\", \"licenses\": [{\"type\": \"MIT\"}, {\"type\": \"GPL-2.0\"}]}", Some("MIT OR GPL-2.0-only"), Some("pkg:npm/a")),
-            ("pyproject.toml", "[project]\nname = \"a\"\nversion = \"1\"\nclassifiers = [\"License :: OSI Approved :: BSD License\"]\n", Some("BSD-3-Clause"), Some("pkg:pypi/a@1")),
-            ("PKG-INFO", "Metadata-Version: 2.1\nName: Flask\nVersion: 3.0.3\nClassifier: License :: OSI Approved :: BSD License\n\nbody", Some("BSD-3-Clause"), Some("pkg:pypi/flask@3.0.3")),
-            ("pom.xml", "<project><groupId>g</groupId><artifactId>a</artifactId><version>1</version><licenses><license><name>The Apache Software License, Version 2.0</name></license></licenses></project>", Some("Apache-2.0"), Some("pkg:maven/g/a@1")),
-            ("a.gemspec", "Gem::Specification.new do |s|\n  s.name = 'a'\n  s.version = '1'\n  s.licenses = ['MIT', 'Ruby']\nend\n", Some("MIT AND Ruby"), Some("pkg:gem/a@1")),
+            (
+                "Cargo.toml",
+                "[package]\nname = \"a\"\nversion = \"1.0.0\"\nlicense = \"MIT OR Apache-2.0\"\n",
+                Some("MIT OR Apache-2.0"),
+                Some("pkg:cargo/a@1.0.0"),
+            ),
+            (
+                "x/package.json",
+                "{\"name\": \"a\", \"version\": \"1.0.0\", \"license\": \"MIT\"}",
+                Some("MIT"),
+                Some("pkg:npm/a@1.0.0"),
+            ),
+            (
+                "package.json",
+                "{\"name\": \"a\", \"licenses\": [{\"type\": \"MIT\"}, {\"type\": \"GPL-2.0\"}]}",
+                Some("MIT OR GPL-2.0-only"),
+                Some("pkg:npm/a"),
+            ),
+            (
+                "pyproject.toml",
+                "[project]\nname = \"a\"\nversion = \"1\"\nclassifiers = [\"License :: OSI Approved :: BSD License\"]\n",
+                Some("BSD-3-Clause"),
+                Some("pkg:pypi/a@1"),
+            ),
+            (
+                "PKG-INFO",
+                "Metadata-Version: 2.1\nName: Flask\nVersion: 3.0.3\nClassifier: License :: OSI Approved :: BSD License\n\nbody",
+                Some("BSD-3-Clause"),
+                Some("pkg:pypi/flask@3.0.3"),
+            ),
+            (
+                "pom.xml",
+                "<project><groupId>g</groupId><artifactId>a</artifactId><version>1</version><licenses><license><name>The Apache Software License, Version 2.0</name></license></licenses></project>",
+                Some("Apache-2.0"),
+                Some("pkg:maven/g/a@1"),
+            ),
+            (
+                "a.gemspec",
+                "Gem::Specification.new do |s|\n  s.name = 'a'\n  s.version = '1'\n  s.licenses = ['MIT', 'Ruby']\nend\n",
+                Some("MIT AND Ruby"),
+                Some("pkg:gem/a@1"),
+            ),
         ] {
             let read = read(path, text).unwrap();
             assert_eq!(read.spdx.as_deref(), spdx, "{path}");
@@ -415,6 +477,11 @@ mod tests {
     #[test]
     fn other_files_declare_nothing() {
         assert!(read("src/main.rs", "fn main() {}").is_none());
-        assert!(read("Cargo.toml", "not toml at all").unwrap().packages.is_empty());
+        assert!(
+            read("Cargo.toml", "not toml at all")
+                .unwrap()
+                .packages
+                .is_empty()
+        );
     }
 }

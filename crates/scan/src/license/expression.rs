@@ -165,9 +165,9 @@ const KEYS: &[(&str, &str)] = &[
 /// An expression all of whose identifiers are on the list (or are references).
 fn known_only(text: &str) -> Option<String> {
     let normal = normalise(text)?;
-    let sound = identifiers(&normal).iter().all(|id| {
-        id.starts_with("LicenseRef-") || spdx::license_id(id).is_some()
-    });
+    let sound = identifiers(&normal)
+        .iter()
+        .all(|id| id.starts_with("LicenseRef-") || spdx::license_id(id).is_some());
     sound.then_some(normal)
 }
 
@@ -217,7 +217,9 @@ static FULL_NAMES: LazyLock<HashMap<String, &'static str>> = LazyLock::new(|| {
     for license in spdx::identifiers::LICENSES {
         let current = spdx::license_id(license.name).is_some_and(|id| !id.is_deprecated());
         if current {
-            names.entry(plain(license.full_name)).or_insert(license.name);
+            names
+                .entry(plain(license.full_name))
+                .or_insert(license.name);
         }
     }
     names
@@ -285,7 +287,10 @@ const NICKNAMES: &[(&str, &str)] = &[
     ("gnu gpl v2", "GPL-2.0-only"),
     ("gnu general public license v2", "GPL-2.0-only"),
     ("gnu general public license v2 gplv2", "GPL-2.0-only"),
-    ("gnu general public license v2 or later gplv2+", "GPL-2.0-or-later"),
+    (
+        "gnu general public license v2 or later gplv2+",
+        "GPL-2.0-or-later",
+    ),
     ("gpl3", "GPL-3.0-only"),
     ("gpl-3", "GPL-3.0-only"),
     ("gpl 3", "GPL-3.0-only"),
@@ -299,15 +304,27 @@ const NICKNAMES: &[(&str, &str)] = &[
     ("gnu gpl v3", "GPL-3.0-only"),
     ("gnu general public license v3", "GPL-3.0-only"),
     ("gnu general public license v3 gplv3", "GPL-3.0-only"),
-    ("gnu general public license v3 or later gplv3+", "GPL-3.0-or-later"),
+    (
+        "gnu general public license v3 or later gplv3+",
+        "GPL-3.0-or-later",
+    ),
     ("lgpl", "LGPL-2.0-or-later"),
     ("gnu lgpl", "LGPL-2.0-or-later"),
     ("gnu lesser general public license", "LGPL-2.0-or-later"),
-    ("gnu library or lesser general public license lgpl", "LGPL-2.0-or-later"),
+    (
+        "gnu library or lesser general public license lgpl",
+        "LGPL-2.0-or-later",
+    ),
     ("lgplv2", "LGPL-2.0-only"),
     ("lgplv2+", "LGPL-2.0-or-later"),
-    ("gnu lesser general public license v2 lgplv2", "LGPL-2.0-only"),
-    ("gnu lesser general public license v2 or later lgplv2+", "LGPL-2.0-or-later"),
+    (
+        "gnu lesser general public license v2 lgplv2",
+        "LGPL-2.0-only",
+    ),
+    (
+        "gnu lesser general public license v2 or later lgplv2+",
+        "LGPL-2.0-or-later",
+    ),
     ("lgpl-2.1", "LGPL-2.1-only"),
     ("lgpl 2.1", "LGPL-2.1-only"),
     ("lgplv2.1", "LGPL-2.1-only"),
@@ -318,15 +335,24 @@ const NICKNAMES: &[(&str, &str)] = &[
     ("lgpl v3", "LGPL-3.0-only"),
     ("lgplv3+", "LGPL-3.0-or-later"),
     ("lgpl-3+", "LGPL-3.0-or-later"),
-    ("gnu lesser general public license v3 lgplv3", "LGPL-3.0-only"),
-    ("gnu lesser general public license v3 or later lgplv3+", "LGPL-3.0-or-later"),
+    (
+        "gnu lesser general public license v3 lgplv3",
+        "LGPL-3.0-only",
+    ),
+    (
+        "gnu lesser general public license v3 or later lgplv3+",
+        "LGPL-3.0-or-later",
+    ),
     ("agpl", "AGPL-3.0-only"),
     ("agplv3", "AGPL-3.0-only"),
     ("agpl-3", "AGPL-3.0-only"),
     ("agpl v3", "AGPL-3.0-only"),
     ("agplv3+", "AGPL-3.0-or-later"),
     ("gnu affero general public license v3", "AGPL-3.0-only"),
-    ("gnu affero general public license v3 or later agplv3+", "AGPL-3.0-or-later"),
+    (
+        "gnu affero general public license v3 or later agplv3+",
+        "AGPL-3.0-or-later",
+    ),
     ("mpl", "MPL-2.0"),
     ("mpl 2.0", "MPL-2.0"),
     ("mpl-2", "MPL-2.0"),
@@ -359,7 +385,10 @@ const NICKNAMES: &[(&str, &str)] = &[
     ("cc0", "CC0-1.0"),
     ("cc0 1.0", "CC0-1.0"),
     ("cc0 1.0 universal", "CC0-1.0"),
-    ("cc0 1.0 universal cc0 1.0 public domain dedication", "CC0-1.0"),
+    (
+        "cc0 1.0 universal cc0 1.0 public domain dedication",
+        "CC0-1.0",
+    ),
     ("cc-by 4.0", "CC-BY-4.0"),
     ("cc by 4.0", "CC-BY-4.0"),
     ("cc by-sa 4.0", "CC-BY-SA-4.0"),
@@ -427,7 +456,9 @@ fn identifier(word: &str) -> Option<String> {
     })?;
     let name = id.name;
     // The list has given up the bare names of the GNU licenses.
-    let gnu = ["GPL-1.0", "GPL-2.0", "GPL-3.0", "LGPL-2.0", "LGPL-2.1", "LGPL-3.0", "AGPL-1.0", "AGPL-3.0"];
+    let gnu = [
+        "GPL-1.0", "GPL-2.0", "GPL-3.0", "LGPL-2.0", "LGPL-2.1", "LGPL-3.0", "AGPL-1.0", "AGPL-3.0",
+    ];
     if gnu.contains(&name) {
         let ending = if later { "-or-later" } else { "-only" };
         return Some(format!("{name}{ending}"));
@@ -527,7 +558,10 @@ impl Parser {
             return self.take(")").then_some(inner);
         }
         let word = self.words.get(self.at)?.clone();
-        if matches!(word.to_ascii_uppercase().as_str(), "AND" | "OR" | "WITH" | ")") {
+        if matches!(
+            word.to_ascii_uppercase().as_str(),
+            "AND" | "OR" | "WITH" | ")"
+        ) {
             return None;
         }
         self.at += 1;
@@ -570,15 +604,29 @@ mod tests {
             ("mit", "MIT"),
             ("mit or apache-2.0", "MIT OR Apache-2.0"),
             ("(MIT OR Apache-2.0)", "MIT OR Apache-2.0"),
-            ("(MIT OR Apache-2.0) AND BSD-3-Clause", "(MIT OR Apache-2.0) AND BSD-3-Clause"),
+            (
+                "(MIT OR Apache-2.0) AND BSD-3-Clause",
+                "(MIT OR Apache-2.0) AND BSD-3-Clause",
+            ),
             ("MIT AND (ISC AND MIT)", "MIT AND ISC"),
             ("GPL-2.0+", "GPL-2.0-or-later"),
-            ("GPL-2.0 with Classpath-exception-2.0", "GPL-2.0-only WITH Classpath-exception-2.0"),
+            (
+                "GPL-2.0 with Classpath-exception-2.0",
+                "GPL-2.0-only WITH Classpath-exception-2.0",
+            ),
             ("MIT OR ISC AND Zlib", "MIT OR (ISC AND Zlib)"),
         ] {
             assert_eq!(normalise(text).as_deref(), Some(expected), "{text}");
         }
-        for wrong in ["", "MIT OR", "AND", "(MIT", "MIT)", "no license at all", "MIT MIT"] {
+        for wrong in [
+            "",
+            "MIT OR",
+            "AND",
+            "(MIT",
+            "MIT)",
+            "no license at all",
+            "MIT MIT",
+        ] {
             assert_eq!(normalise(wrong), None, "{wrong}");
         }
     }
@@ -587,8 +635,14 @@ mod tests {
     fn all_of_keeps_order_and_says_nothing_twice() {
         let all = all_of(["MIT OR Apache-2.0", "BSD-3-Clause", "MIT OR Apache-2.0"]);
         assert_eq!(all.as_deref(), Some("(MIT OR Apache-2.0) AND BSD-3-Clause"));
-        assert_eq!(all_of(["MIT OR Apache-2.0"]).as_deref(), Some("MIT OR Apache-2.0"));
-        assert_eq!(all_of(["MIT AND ISC", "ISC"]).as_deref(), Some("MIT AND ISC"));
+        assert_eq!(
+            all_of(["MIT OR Apache-2.0"]).as_deref(),
+            Some("MIT OR Apache-2.0")
+        );
+        assert_eq!(
+            all_of(["MIT AND ISC", "ISC"]).as_deref(),
+            Some("MIT AND ISC")
+        );
         assert_eq!(all_of([]), None);
     }
 
@@ -612,7 +666,10 @@ mod tests {
     #[test]
     fn keys_are_those_of_scancode() {
         assert_eq!(keys("MIT OR Apache-2.0"), "mit OR apache-2.0");
-        assert_eq!(keys("(MIT OR BSD-3-Clause) AND GPL-2.0-or-later"), "(mit OR bsd-new) AND gpl-2.0-plus");
+        assert_eq!(
+            keys("(MIT OR BSD-3-Clause) AND GPL-2.0-or-later"),
+            "(mit OR bsd-new) AND gpl-2.0-plus"
+        );
         assert_eq!(keys(UNKNOWN_REFERENCE), "unknown-license-reference");
     }
 

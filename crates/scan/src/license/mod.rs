@@ -71,11 +71,25 @@ pub fn scan_file(path: &str, bytes: &[u8]) -> Findings {
             && !found.iter().any(|one| &one.license_expression_spdx == spdx)
         {
             let at = line(&declared.statement);
-            found.push(matched(spdx, (at, at), "declared", "declared-license", 100.0, 3));
+            found.push(matched(
+                spdx,
+                (at, at),
+                "declared",
+                "declared-license",
+                100.0,
+                3,
+            ));
         }
         if let Some(file) = &declared.file {
             let at = line(&declared.file);
-            let mut one = matched(UNKNOWN_REFERENCE, (at, at), "declared", "declared-license-file", 100.0, 2);
+            let mut one = matched(
+                UNKNOWN_REFERENCE,
+                (at, at),
+                "declared",
+                "declared-license-file",
+                100.0,
+                2,
+            );
             one.referenced_filenames = vec![file.clone()];
             found.push(one);
         }
@@ -131,7 +145,10 @@ fn licenses(text: &str, words: &Words) -> Vec<Match> {
         if covers(notice.from) {
             continue;
         }
-        let lines = (words.line(notice.from), words.line(notice.to.saturating_sub(1)));
+        let lines = (
+            words.line(notice.from),
+            words.line(notice.to.saturating_sub(1)),
+        );
         let length = u32::try_from(notice.to - notice.from).unwrap_or(u32::MAX);
         let mut one = matched(&notice.spdx, lines, "notice", notice.rule, 100.0, length);
         one.referenced_filenames = notice.files;
@@ -145,9 +162,10 @@ fn licenses(text: &str, words: &Words) -> Vec<Match> {
         }
     }
     for tag in tags::find(text) {
-        let inside = found
-            .iter()
-            .any(|one| one.matcher.as_deref() == Some("text") && (one.start_line..=one.end_line).contains(&tag.line));
+        let inside = found.iter().any(|one| {
+            one.matcher.as_deref() == Some("text")
+                && (one.start_line..=one.end_line).contains(&tag.line)
+        });
         let repeats = found
             .iter()
             .any(|one| one.license_expression_spdx == tag.spdx);
@@ -160,7 +178,14 @@ fn licenses(text: &str, words: &Words) -> Vec<Match> {
                 && one.start_line == tag.line
                 && one.referenced_filenames.is_empty())
         });
-        found.push(matched(&tag.spdx, (tag.line, tag.line), "tag", tag.rule, 100.0, 3));
+        found.push(matched(
+            &tag.spdx,
+            (tag.line, tag.line),
+            "tag",
+            tag.rule,
+            100.0,
+            3,
+        ));
     }
     found
 }
@@ -175,12 +200,21 @@ fn covers(words: &Words, text: &TextMatch, from: usize) -> bool {
     }
     let behind = (text.to.saturating_sub(12))..(text.to + 16);
     let advice = behind.into_iter().any(|at| {
-        words.is_at(at, &["how", "to", "apply"]) || words.get(at) == "appendix" || words.is_at(at, &["end", "of", "terms"])
+        words.is_at(at, &["how", "to", "apply"])
+            || words.get(at) == "appendix"
+            || words.is_at(at, &["end", "of", "terms"])
     });
     advice && (text.to..text.to + ADVICE).contains(&from)
 }
 
-fn matched(spdx: &str, lines: (u32, u32), matcher: &str, rule: &str, score: f64, length: u32) -> Match {
+fn matched(
+    spdx: &str,
+    lines: (u32, u32),
+    matcher: &str,
+    rule: &str,
+    score: f64,
+    length: u32,
+) -> Match {
     Match {
         license_expression: expression::keys(spdx),
         license_expression_spdx: spdx.to_owned(),
@@ -222,7 +256,11 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) => encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0,
+        Err(_) => {
+            encoding_rs::WINDOWS_1252
+                .decode_without_bom_handling(bytes)
+                .0
+        }
     }
 }
 

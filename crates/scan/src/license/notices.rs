@@ -186,7 +186,12 @@ fn family(words: &Words, at: usize) -> Option<(Family, usize)> {
         "agpl" => Family::Affero,
         _ => return None,
     };
-    let licensed = |word: &str| matches!(word, "license" | "licensed" | "licenses" | "licensing" | "under");
+    let licensed = |word: &str| {
+        matches!(
+            word,
+            "license" | "licensed" | "licenses" | "licensing" | "under"
+        )
+    };
     let beside = next > at
         || words.between(at.saturating_sub(5), at).any(licensed)
         || words.between(next + 1, next + 4).any(licensed);
@@ -228,7 +233,11 @@ fn version(words: &Words, at: usize, end: usize) -> Option<(&'static str, bool, 
         let plain = candidate.strip_prefix('v').unwrap_or(candidate);
         if let Some(number) = number(plain) {
             let later = plain.ends_with('+') || is_later(words, after, 14);
-            let to = if later { (after + 8).min(words.len()) } else { after };
+            let to = if later {
+                (after + 8).min(words.len())
+            } else {
+                after
+            };
             return Some((number, later, to));
         }
         place += 1;
@@ -281,7 +290,12 @@ fn references(words: &Words, found: &mut Vec<Notice>) {
         };
         // The bare word is mostly a word: "the GNU General Public License for more details".
         let bare = matches!(words.get(at), "license" | "licenses" | "copyright");
-        if bare && !matches!(words.get(at.wrapping_sub(1)), "the" | "see" | "file" | "in" | "its" | "our" | "accompanying") {
+        if bare
+            && !matches!(
+                words.get(at.wrapping_sub(1)),
+                "the" | "see" | "file" | "in" | "its" | "our" | "accompanying"
+            )
+        {
             continue;
         }
         let before = at.saturating_sub(6);
@@ -291,7 +305,12 @@ fn references(words: &Words, found: &mut Vec<Notice>) {
             || matches!(words.get(at.wrapping_sub(1)), "file" | "see" | "in")
             || matches!(
                 (words.get(at + 1), words.get(at + 2)),
-                ("in", "the") | ("for", "details" | "license" | "more" | "licensing" | "the" | "full" | "copyright") | ("at", "the")
+                ("in", "the")
+                    | (
+                        "for",
+                        "details" | "license" | "more" | "licensing" | "the" | "full" | "copyright"
+                    )
+                    | ("at", "the")
             );
         if !(is_file && words.between(before, at).any(told)) {
             continue;
@@ -300,7 +319,9 @@ fn references(words: &Words, found: &mut Vec<Notice>) {
         if words.is_at(at + 1, &["for", "the", "specific"]) {
             continue;
         }
-        let from = (before..at).find(|place| told(words.get(*place))).unwrap_or(at);
+        let from = (before..at)
+            .find(|place| told(words.get(*place)))
+            .unwrap_or(at);
         found.push(Notice {
             spdx: facts::license::UNKNOWN_REFERENCE.to_owned(),
             from,
@@ -320,7 +341,9 @@ fn license_file(word: &str) -> Option<String> {
         .unwrap_or(word);
     let known = ["license", "copying", "licenses", "copyright"]
         .iter()
-        .any(|name| stem == *name || (stem.starts_with(name) && stem[name.len()..].starts_with(['-', '.'])));
+        .any(|name| {
+            stem == *name || (stem.starts_with(name) && stem[name.len()..].starts_with(['-', '.']))
+        });
     // The bare word is a word; only an ending or the other name makes a file of it here.
     known.then(|| word.to_owned())
 }
@@ -409,28 +432,52 @@ const PHRASES: &[(&str, &str)] = &[
     ("eclipse public license v 2.0", "EPL-2.0"),
     ("eclipse public license version 2.0", "EPL-2.0"),
     ("eclipse public license 2.0", "EPL-2.0"),
-    ("common development and distribution license version 1.0", "CDDL-1.0"),
+    (
+        "common development and distribution license version 1.0",
+        "CDDL-1.0",
+    ),
     ("common development and distribution license", "CDDL-1.0"),
-    ("creative commons attribution 4.0 international", "CC-BY-4.0"),
+    (
+        "creative commons attribution 4.0 international",
+        "CC-BY-4.0",
+    ),
     ("creative commons attribution 4.0", "CC-BY-4.0"),
     ("creative commons attribution 3.0", "CC-BY-3.0"),
-    ("creative commons attribution-sharealike 4.0", "CC-BY-SA-4.0"),
-    ("creative commons attribution-sharealike 3.0", "CC-BY-SA-3.0"),
-    ("creative commons attribution share alike 4.0", "CC-BY-SA-4.0"),
+    (
+        "creative commons attribution-sharealike 4.0",
+        "CC-BY-SA-4.0",
+    ),
+    (
+        "creative commons attribution-sharealike 3.0",
+        "CC-BY-SA-3.0",
+    ),
+    (
+        "creative commons attribution share alike 4.0",
+        "CC-BY-SA-4.0",
+    ),
     ("creativecommons.org licenses by 4.0", "CC-BY-4.0"),
     ("creativecommons.org licenses by 3.0", "CC-BY-3.0"),
     ("creativecommons.org licenses by-sa 4.0", "CC-BY-SA-4.0"),
     ("creativecommons.org licenses by-sa 3.0", "CC-BY-SA-3.0"),
     ("creativecommons.org licenses by-nc 4.0", "CC-BY-NC-4.0"),
-    ("creativecommons.org licenses by-nc-sa 4.0", "CC-BY-NC-SA-4.0"),
+    (
+        "creativecommons.org licenses by-nc-sa 4.0",
+        "CC-BY-NC-SA-4.0",
+    ),
     ("creativecommons.org publicdomain zero 1.0", "CC0-1.0"),
     ("cc0 1.0 universal", "CC0-1.0"),
     ("cc0 1.0", "CC0-1.0"),
     ("creative commons zero", "CC0-1.0"),
     ("creative commons cc0", "CC0-1.0"),
     ("artistic license 2.0", "Artistic-2.0"),
-    ("same terms as perl itself", "GPL-1.0-or-later OR Artistic-1.0-Perl"),
-    ("same terms as the perl 5", "GPL-1.0-or-later OR Artistic-1.0-Perl"),
+    (
+        "same terms as perl itself",
+        "GPL-1.0-or-later OR Artistic-1.0-Perl",
+    ),
+    (
+        "same terms as the perl 5",
+        "GPL-1.0-or-later OR Artistic-1.0-Perl",
+    ),
     ("sil open font license version 1.1", "OFL-1.1"),
     ("sil open font license 1.1", "OFL-1.1"),
     ("sil open font license", "OFL-1.1"),
@@ -449,10 +496,22 @@ const PHRASES: &[(&str, &str)] = &[
     ("version 3.01 of the php license", "PHP-3.01"),
     ("mulan psl v2", "MulanPSL-2.0"),
     ("unlicense.org", "Unlicense"),
-    ("is in the public domain", "LicenseRef-scancode-public-domain"),
-    ("placed in the public domain", "LicenseRef-scancode-public-domain"),
-    ("released into the public domain", "LicenseRef-scancode-public-domain"),
-    ("dedicated to the public domain", "LicenseRef-scancode-public-domain"),
+    (
+        "is in the public domain",
+        "LicenseRef-scancode-public-domain",
+    ),
+    (
+        "placed in the public domain",
+        "LicenseRef-scancode-public-domain",
+    ),
+    (
+        "released into the public domain",
+        "LicenseRef-scancode-public-domain",
+    ),
+    (
+        "dedicated to the public domain",
+        "LicenseRef-scancode-public-domain",
+    ),
 ];
 
 #[cfg(test)]
@@ -467,16 +526,43 @@ mod tests {
     #[test]
     fn headers_name_their_license() {
         for (text, expected) in [
-            ("// Licensed under the Apache License, Version 2.0 (the \"License\");\n// you may not use this file except in compliance with the License.", &["Apache-2.0"][..]),
-            ("This program is free software; you can redistribute it and/or modify it under the terms of the GNU General Public License as published by the Free Software Foundation; either version 2 of the License, or (at your option) any later version.\nThis program is distributed WITHOUT ANY WARRANTY. See the GNU General Public License for more details.\nYou should have received a copy of the GNU General Public License along with this program", &["GPL-2.0-or-later"]),
-            ("under the terms and conditions of the GNU General Public License, version 2, as published by the Free Software Foundation.", &["GPL-2.0-only"]),
-            ("under the terms of version 2 of the GNU General Public License as published by the FSF", &["GPL-2.0-only"]),
-            ("the GNU Lesser General Public License as published by the Free Software Foundation; either version 2.1 of the License, or (at your option) any later version", &["LGPL-2.1-or-later"]),
-            ("GNU Affero General Public License as published by the Free Software Foundation, either version 3 of the License, or (at your option) any later version", &["AGPL-3.0-or-later"]),
+            (
+                "// Licensed under the Apache License, Version 2.0 (the \"License\");\n// you may not use this file except in compliance with the License.",
+                &["Apache-2.0"][..],
+            ),
+            (
+                "This program is free software; you can redistribute it and/or modify it under the terms of the GNU General Public License as published by the Free Software Foundation; either version 2 of the License, or (at your option) any later version.\nThis program is distributed WITHOUT ANY WARRANTY. See the GNU General Public License for more details.\nYou should have received a copy of the GNU General Public License along with this program",
+                &["GPL-2.0-or-later"],
+            ),
+            (
+                "under the terms and conditions of the GNU General Public License, version 2, as published by the Free Software Foundation.",
+                &["GPL-2.0-only"],
+            ),
+            (
+                "under the terms of version 2 of the GNU General Public License as published by the FSF",
+                &["GPL-2.0-only"],
+            ),
+            (
+                "the GNU Lesser General Public License as published by the Free Software Foundation; either version 2.1 of the License, or (at your option) any later version",
+                &["LGPL-2.1-or-later"],
+            ),
+            (
+                "GNU Affero General Public License as published by the Free Software Foundation, either version 3 of the License, or (at your option) any later version",
+                &["AGPL-3.0-or-later"],
+            ),
             ("This is licensed under the GPLv3+.", &["GPL-3.0-or-later"]),
-            ("This Source Code Form is subject to the terms of the Mozilla Public License, v. 2.0.", &["MPL-2.0"]),
-            ("Distributed under the Boost Software License, Version 1.0.", &["BSL-1.0"]),
-            ("Licensed under either of Apache License, Version 2.0 or MIT license at your option.", &["Apache-2.0 OR MIT"]),
+            (
+                "This Source Code Form is subject to the terms of the Mozilla Public License, v. 2.0.",
+                &["MPL-2.0"],
+            ),
+            (
+                "Distributed under the Boost Software License, Version 1.0.",
+                &["BSL-1.0"],
+            ),
+            (
+                "Licensed under either of Apache License, Version 2.0 or MIT license at your option.",
+                &["Apache-2.0 OR MIT"],
+            ),
             ("released under the MIT License", &["MIT"]),
             ("nothing is said here of anything", &[]),
         ] {
@@ -486,13 +572,22 @@ mod tests {
 
     #[test]
     fn a_file_may_be_named_instead() {
-        let found = find(&Words::new("Licensed under the BSD license. See LICENSE file in the project root."));
+        let found = find(&Words::new(
+            "Licensed under the BSD license. See LICENSE file in the project root.",
+        ));
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].spdx, "BSD-3-Clause");
         assert_eq!(found[1].files, ["license"]);
-        let go = find(&Words::new("Use of this source code is governed by a BSD-style\nlicense that can be found in the LICENSE file."));
+        let go = find(&Words::new(
+            "Use of this source code is governed by a BSD-style\nlicense that can be found in the LICENSE file.",
+        ));
         assert_eq!(go[0].spdx, "BSD-3-Clause");
         assert_eq!(go[1].files, ["license"]);
-        assert!(find(&Words::new("see the license for the specific language governing permissions")).is_empty());
+        assert!(
+            find(&Words::new(
+                "see the license for the specific language governing permissions"
+            ))
+            .is_empty()
+        );
     }
 }

@@ -44,7 +44,8 @@ pub fn sort(bytes: &[u8]) -> Sort {
     if bytes.len() > MAX_BYTES {
         return Sort::TooLarge;
     }
-    if bytes.len() <= MOST_POINTER && bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
+    if bytes.len() <= MOST_POINTER && bytes.starts_with(b"version https://git-lfs.github.com/spec/")
+    {
         return Sort::LfsPointer;
     }
     let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
@@ -65,7 +66,10 @@ pub fn is_generated(path: &str) -> bool {
         || name.ends_with("_pb2.py")
         || name.ends_with(".g.cs")
         || name.ends_with(".designer.cs")
-        || matches!(name.as_str(), "package-lock.json" | "yarn.lock" | "pnpm-lock.yaml" | "go.sum")
+        || matches!(
+            name.as_str(),
+            "package-lock.json" | "yarn.lock" | "pnpm-lock.yaml" | "go.sum"
+        )
 }
 
 /// Whether the path tells that somebody else's code was copied there.
@@ -76,12 +80,19 @@ pub fn is_vendored(path: &str) -> bool {
 /// Whether the name says that the file holds a license.
 pub fn is_license_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    ["license", "licence", "copying", "unlicense", "notice", "copyright"]
-        .iter()
-        .any(|word| {
-            name.strip_prefix(word)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '_']) || rest == "s")
-        })
+    [
+        "license",
+        "licence",
+        "copying",
+        "unlicense",
+        "notice",
+        "copyright",
+    ]
+    .iter()
+    .any(|word| {
+        name.strip_prefix(word)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '_']) || rest == "s")
+    })
 }
 
 /// The language by the ending of the name.
@@ -151,13 +162,20 @@ mod tests {
         assert_eq!(sort(b"text"), Sort::Text);
         assert_eq!(sort(b"a\0b"), Sort::Binary);
         assert_eq!(sort(b"\xff\xfea\0"), Sort::Text);
-        assert_eq!(sort(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"), Sort::LfsPointer);
+        assert_eq!(
+            sort(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"),
+            Sort::LfsPointer
+        );
         assert_eq!(sort(&vec![b'a'; MAX_BYTES + 1]), Sort::TooLarge);
     }
 
     #[test]
     fn names_tell() {
-        assert!(is_license_file("a/LICENSE-MIT") && is_license_file("COPYING") && is_license_file("Licence.txt"));
+        assert!(
+            is_license_file("a/LICENSE-MIT")
+                && is_license_file("COPYING")
+                && is_license_file("Licence.txt")
+        );
         assert!(!is_license_file("src/license.rs.in/x") && !is_license_file("licensing_test.go"));
         assert!(is_generated("a/b.min.js") && is_vendored("vendor/x/y.go"));
         assert_eq!(language("a/b.rs"), Some("Rust"));

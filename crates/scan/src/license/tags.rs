@@ -20,9 +20,8 @@ const MOST_TAGS: usize = 200;
 /// What follows on a line.
 const MOST_BYTES: usize = 400;
 
-static SPDX: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i)\bSPDX-License-Identifier\s*:\s*([^\r\n]{1,400})").ok()
-});
+static SPDX: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\bSPDX-License-Identifier\s*:\s*([^\r\n]{1,400})").ok());
 
 static FIELD: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(?i)^[\s/*#;%!.@'"<>{(\-]*(?:licen[sc]e|license-expression|licensed)["']?\s*(?:[:=]+>?|\s)\s*["'(\[]*([A-Za-z0-9][^\r\n]{0,120})$"#).ok()
@@ -38,13 +37,21 @@ pub(super) fn find(text: &str) -> Vec<Tag> {
         }
         let number = u32::try_from(number + 1).unwrap_or(u32::MAX);
         if let Some(spdx) = spdx_tag(line) {
-            found.push(Tag { spdx, line: number, rule: "spdx-tag" });
+            found.push(Tag {
+                spdx,
+                line: number,
+                rule: "spdx-tag",
+            });
             continue;
         }
         if line.len() <= MOST_BYTES
             && let Some(spdx) = field(line)
         {
-            found.push(Tag { spdx, line: number, rule: "license-field" });
+            found.push(Tag {
+                spdx,
+                line: number,
+                rule: "license-field",
+            });
             heading = None;
             continue;
         }
@@ -59,7 +66,11 @@ pub(super) fn find(text: &str) -> Vec<Tag> {
             if line.len() <= MOST_BYTES
                 && let Some(spdx) = alone(line)
             {
-                found.push(Tag { spdx, line: number, rule: "license-heading" });
+                found.push(Tag {
+                    spdx,
+                    line: number,
+                    rule: "license-heading",
+                });
             }
         }
     }
@@ -95,7 +106,12 @@ fn field(line: &str) -> Option<String> {
     let value = value
         .trim_end()
         .trim_end_matches("*/")
-        .trim_end_matches(|c: char| matches!(c, ' ' | '\t' | '"' | '\'' | ',' | ';' | ')' | ']' | '.' | '}'));
+        .trim_end_matches(|c: char| {
+            matches!(
+                c,
+                ' ' | '\t' | '"' | '\'' | ',' | ';' | ')' | ']' | '.' | '}'
+            )
+        });
     if !marked || value.is_empty() {
         return None;
     }
@@ -133,10 +149,22 @@ mod tests {
     fn tags_are_read_in_any_comment() {
         for (text, expected) in [
             ("// SPDX-License-Identifier: MIT", "MIT"),
-            ("/* SPDX-License-Identifier: GPL-2.0+ */", "GPL-2.0-or-later"),
-            ("<!-- SPDX-License-Identifier: (MIT OR Apache-2.0) -->", "MIT OR Apache-2.0"),
-            ("# SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note", "GPL-2.0-only WITH Linux-syscall-note"),
-            ("# SPDX-License-Identifier: Apache-2.0, see the file", "Apache-2.0"),
+            (
+                "/* SPDX-License-Identifier: GPL-2.0+ */",
+                "GPL-2.0-or-later",
+            ),
+            (
+                "<!-- SPDX-License-Identifier: (MIT OR Apache-2.0) -->",
+                "MIT OR Apache-2.0",
+            ),
+            (
+                "# SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note",
+                "GPL-2.0-only WITH Linux-syscall-note",
+            ),
+            (
+                "# SPDX-License-Identifier: Apache-2.0, see the file",
+                "Apache-2.0",
+            ),
             (" * @license MIT", "MIT"),
             ("License: BSD", "BSD-3-Clause"),
             ("license = \"Apache-2.0\"", "Apache-2.0"),

@@ -64,7 +64,10 @@ fn choose(mut found: Vec<TextMatch>) -> Vec<TextMatch> {
     let mut chosen: Vec<TextMatch> = Vec::new();
     for one in found {
         let free = chosen.iter().all(|other| {
-            let shared = one.to.min(other.to).saturating_sub(one.from.max(other.from));
+            let shared = one
+                .to
+                .min(other.to)
+                .saturating_sub(one.from.max(other.from));
             shared * 5 < (one.to - one.from).min(other.to - other.from)
         });
         if free && chosen.len() < MOST_TEXTS {
@@ -88,7 +91,9 @@ fn candidates(index: &Index, hashes: &[u32]) -> Vec<Candidate> {
     for (at, run) in runs(hashes).enumerate() {
         for hit in index.hits(run) {
             let start = at as i64 - i64::from(hit.at);
-            *votes.entry((hit.license, start.div_euclid(32))).or_default() += 1;
+            *votes
+                .entry((hit.license, start.div_euclid(32)))
+                .or_default() += 1;
         }
     }
     let mut best: Vec<Candidate> = Vec::new();
@@ -124,7 +129,9 @@ fn compare(index: &Index, hashes: &[u32], candidate: &Candidate) -> Option<TextM
     let license = &index.licenses[candidate.license];
     let length = license.words.len();
     let slack = (length / 8 + 40) as i64;
-    let from = usize::try_from(candidate.start - slack).unwrap_or(0).min(hashes.len());
+    let from = usize::try_from(candidate.start - slack)
+        .unwrap_or(0)
+        .min(hashes.len());
     let to = usize::try_from(candidate.start + 32 + length as i64 + slack).unwrap_or(0);
     let to = to.min(hashes.len());
     let own: HashSet<u64> = runs(&license.words).collect();
@@ -268,7 +275,9 @@ fn terms(id: &str, text: &str) -> Vec<u32> {
     }
     // The lesser license is followed by the whole one that it adds to.
     if id.starts_with("LGPL-3.0")
-        && let Some(at) = words.find_all("gnu general public license version 3").last()
+        && let Some(at) = words
+            .find_all("gnu general public license version 3")
+            .last()
         && *at > 200
     {
         end = end.min(*at);
@@ -359,7 +368,9 @@ mod tests {
         let whole: Vec<&str> = text("Apache-2.0").split_whitespace().collect();
         let half = whole[..whole.len() / 2].join(" ");
         assert!(ids(&half).is_empty());
-        assert!(ids("this library lets you permit or deny things as is, without warranty").is_empty());
+        assert!(
+            ids("this library lets you permit or deny things as is, without warranty").is_empty()
+        );
         assert!(ids("").is_empty());
     }
 }

@@ -118,7 +118,12 @@ pub fn settle(files: &[TreeFile<'_>]) -> Settled {
     let primary = primary(files, &packages, spdx);
     settled.packages = packages;
     settled.licenses = tally(licenses);
-    settled.holders = tally(holders.into_iter().map(|(name, count)| (name.to_owned(), count)).collect());
+    settled.holders = tally(
+        holders
+            .into_iter()
+            .map(|(name, count)| (name.to_owned(), count))
+            .collect(),
+    );
     if let Some((spdx, from)) = primary {
         (settled.primary, settled.primary_from) = (Some(spdx), Some(from));
     }
@@ -196,7 +201,8 @@ fn resolve(files: &[TreeFile<'_>], names: &Names<'_>, file: &TreeFile<'_>) -> Op
             let target = &files[at];
             // One that itself leads elsewhere says nothing.
             let said = target.findings.spdx.as_deref();
-            let said = said.filter(|said| target.path != file.path && !said.contains(UNKNOWN_REFERENCE));
+            let said =
+                said.filter(|said| target.path != file.path && !said.contains(UNKNOWN_REFERENCE));
             if let Some(said) = said {
                 led = true;
                 if !from.iter().any(|known| known == target.path) {
@@ -228,7 +234,11 @@ fn primary<'s>(
 ) -> Option<(String, &'static str)> {
     let depth = |path: &str| path.matches('/').count();
     let own = |path: &str| place(path) == Place::Ordinary;
-    let told = |one: &&Package| one.spdx.as_deref().is_some_and(|spdx| !spdx.contains(UNKNOWN_REFERENCE));
+    let told = |one: &&Package| {
+        one.spdx
+            .as_deref()
+            .is_some_and(|spdx| !spdx.contains(UNKNOWN_REFERENCE))
+    };
     let declared: Vec<&Package> = packages
         .iter()
         .filter(told)
@@ -290,16 +300,29 @@ mod tests {
     fn a_reference_leads_to_the_license_of_the_tree() {
         let header = "/* Copyright (c) 2020 Example Corp.\n * Licensed under the BSD license. See LICENSE file in the project root. */\n";
         let (settled, found) = settled(&[("LICENSE", bsd()), ("src/foo.c", header)]);
-        assert!(found[1].spdx.as_deref().unwrap().contains(UNKNOWN_REFERENCE));
+        assert!(
+            found[1]
+                .spdx
+                .as_deref()
+                .unwrap()
+                .contains(UNKNOWN_REFERENCE)
+        );
         assert_eq!(settled.resolved[&1].spdx, "BSD-3-Clause");
         assert_eq!(settled.resolved[&1].from, ["LICENSE"]);
         assert_eq!(settled.primary.as_deref(), Some("BSD-3-Clause"));
-        assert_eq!(settled.licenses, [Tally { value: "BSD-3-Clause".to_owned(), files: 2 }]);
+        assert_eq!(
+            settled.licenses,
+            [Tally {
+                value: "BSD-3-Clause".to_owned(),
+                files: 2
+            }]
+        );
     }
 
     #[test]
     fn nothing_to_lead_to_leaves_it_open() {
-        let (settled, found) = settled(&[("a.c", "/* See the LICENSE file for license details. */")]);
+        let (settled, found) =
+            settled(&[("a.c", "/* See the LICENSE file for license details. */")]);
         assert!(settled.resolved.is_empty());
         assert_eq!(found[0].spdx.as_deref(), Some(UNKNOWN_REFERENCE));
         assert_eq!(settled.primary, None);
@@ -307,7 +330,8 @@ mod tests {
 
     #[test]
     fn the_manifest_at_the_top_speaks_for_the_whole() {
-        let cargo = "[package]\nname = \"a\"\nversion = \"1.0.0\"\nlicense = \"MIT OR Apache-2.0\"\n";
+        let cargo =
+            "[package]\nname = \"a\"\nversion = \"1.0.0\"\nlicense = \"MIT OR Apache-2.0\"\n";
         let other = "{\"name\": \"b\", \"version\": \"1.0.0\", \"license\": \"ISC\"}";
         let (settled, _) = settled(&[
             ("Cargo.toml", cargo),
@@ -317,7 +341,11 @@ mod tests {
         assert_eq!(settled.primary.as_deref(), Some("MIT OR Apache-2.0"));
         assert_eq!(settled.primary_from, Some("manifest"));
         assert_eq!(settled.packages.len(), 2);
-        let both = settled.licenses.iter().map(|one| one.value.as_str()).collect::<Vec<_>>();
+        let both = settled
+            .licenses
+            .iter()
+            .map(|one| one.value.as_str())
+            .collect::<Vec<_>>();
         assert_eq!(both, ["Apache-2.0", "BSD-3-Clause", "ISC", "MIT"]);
     }
 }

@@ -61,7 +61,8 @@ impl Words {
             self.joined.push(' ');
         }
         let start = self.joined.len();
-        self.joined.extend(part.chars().flat_map(char::to_lowercase));
+        self.joined
+            .extend(part.chars().flat_map(char::to_lowercase));
         // Two spellings of one word.
         for (british, american) in [
             ("licence", "license"),
@@ -121,7 +122,9 @@ impl Words {
             .filter(|at| (*at == 0 || is_edge(at - 1)) && is_edge(at + phrase.len()))
             .filter_map(|at| {
                 let at = u32::try_from(at).ok()?;
-                self.places.binary_search_by_key(&at, |place| place.start).ok()
+                self.places
+                    .binary_search_by_key(&at, |place| place.start)
+                    .ok()
             })
             .collect()
     }

@@ -35,7 +35,12 @@ fn outputs(root: &Path) -> Vec<(String, Value)> {
     let mut all: Vec<(String, Value)> = std::fs::read_dir(root)
         .unwrap()
         .flatten()
-        .filter(|entry| entry.path().extension().is_some_and(|ending| ending == "json"))
+        .filter(|entry| {
+            entry
+                .path()
+                .extension()
+                .is_some_and(|ending| ending == "json")
+        })
         .map(|entry| {
             let text = std::fs::read_to_string(entry.path()).unwrap();
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -86,7 +91,8 @@ fn most_files_are_seen_as_scancode_sees_them() {
         println!("GLEANER_LICENSE_TREES names no trees; nothing measured");
         return;
     };
-    let (mut licenses, mut holders, mut packages) = (Score::default(), Score::default(), Score::default());
+    let (mut licenses, mut holders, mut packages) =
+        (Score::default(), Score::default(), Score::default());
     for (name, output) in outputs(&root) {
         let Some((tree, _)) = name.split_once(".scancode-") else {
             continue;
@@ -106,21 +112,35 @@ fn most_files_are_seen_as_scancode_sees_them() {
             .collect();
         for (path, (spdx, findings)) in &found {
             let theirs = expected.get(path.as_str());
-            let their_spdx = theirs.and_then(|file| file["detected_license_expression_spdx"].as_str());
+            let their_spdx =
+                theirs.and_then(|file| file["detected_license_expression_spdx"].as_str());
             licenses.note(path, operands(their_spdx), operands(spdx.as_deref()));
             let names = |list: &Value, key: &str| -> BTreeSet<String> {
                 let list = list.as_array().into_iter().flatten();
-                list.filter_map(|one| one[key].as_str().map(str::to_lowercase)).collect()
+                list.filter_map(|one| one[key].as_str().map(str::to_lowercase))
+                    .collect()
             };
             let their_holders = theirs.map(|file| names(&file["holders"], "holder"));
-            let ours = findings.holders.iter().map(|one| one.value.to_lowercase()).collect();
+            let ours = findings
+                .holders
+                .iter()
+                .map(|one| one.value.to_lowercase())
+                .collect();
             holders.note(path, their_holders.unwrap_or_default(), ours);
             let their_packages = theirs.map(|file| names(&file["package_data"], "purl"));
-            let ours = findings.purls().into_iter().map(|purl| purl.to_lowercase()).collect();
+            let ours = findings
+                .purls()
+                .into_iter()
+                .map(|purl| purl.to_lowercase())
+                .collect();
             packages.note(path, their_packages.unwrap_or_default(), ours);
         }
     }
-    for (what, score) in [("licenses", &licenses), ("holders", &holders), ("packages", &packages)] {
+    for (what, score) in [
+        ("licenses", &licenses),
+        ("holders", &holders),
+        ("packages", &packages),
+    ] {
         println!(
             "{what}: {} of {} files agree, {} of {} in which either finds something",
             score.all.0, score.all.1, score.telling.0, score.telling.1
@@ -129,8 +149,16 @@ fn most_files_are_seen_as_scancode_sees_them() {
             println!("  {difference}");
         }
     }
-    assert!(licenses.share() >= LEAST_LICENSES, "licenses agree in {}", licenses.share());
-    assert!(holders.share() >= LEAST_HOLDERS, "holders agree in {}", holders.share());
+    assert!(
+        licenses.share() >= LEAST_LICENSES,
+        "licenses agree in {}",
+        licenses.share()
+    );
+    assert!(
+        holders.share() >= LEAST_HOLDERS,
+        "holders agree in {}",
+        holders.share()
+    );
 }
 
 #[derive(Default)]
@@ -150,7 +178,8 @@ impl Score {
             self.telling.0 += usize::from(same);
         }
         if !same {
-            self.differences.push(format!("{path}: they {theirs:?}, we {ours:?}"));
+            self.differences
+                .push(format!("{path}: they {theirs:?}, we {ours:?}"));
         }
     }
 
@@ -160,7 +189,9 @@ impl Score {
 }
 
 fn operands(spdx: Option<&str>) -> BTreeSet<String> {
-    expression::identifiers(spdx.unwrap_or_default()).into_iter().collect()
+    expression::identifiers(spdx.unwrap_or_default())
+        .into_iter()
+        .collect()
 }
 
 fn scan_tree(top: &Path) -> BTreeMap<String, (Option<String>, Findings)> {
@@ -172,7 +203,11 @@ fn scan_tree(top: &Path) -> BTreeMap<String, (Option<String>, Findings)> {
             if path.is_dir() {
                 open.push(path);
             } else {
-                let name = path.strip_prefix(top).unwrap().to_string_lossy().into_owned();
+                let name = path
+                    .strip_prefix(top)
+                    .unwrap()
+                    .to_string_lossy()
+                    .into_owned();
                 let findings = scan_file(&name, &std::fs::read(&path).unwrap());
                 files.push((name, findings));
             }

@@ -10,19 +10,80 @@ use scan::license::{
 
 /// Names that lead to every reader.
 const NAMES: &[&str] = &[
-    "a.c", "LICENSE", "README.md", "Cargo.toml", "package.json", "composer.json", "pyproject.toml",
-    "PKG-INFO", "setup.cfg", "setup.py", "pom.xml", "DESCRIPTION", "a.gemspec", "a.podspec", "a.cabal",
-    "a.opam", "a.spec", "a.nuspec", "a.csproj", "mix.exs", "debian/copyright",
+    "a.c",
+    "LICENSE",
+    "README.md",
+    "Cargo.toml",
+    "package.json",
+    "composer.json",
+    "pyproject.toml",
+    "PKG-INFO",
+    "setup.cfg",
+    "setup.py",
+    "pom.xml",
+    "DESCRIPTION",
+    "a.gemspec",
+    "a.podspec",
+    "a.cabal",
+    "a.opam",
+    "a.spec",
+    "a.nuspec",
+    "a.csproj",
+    "mix.exs",
+    "debian/copyright",
 ];
 
 /// What scanners look for.
 const PIECES: &[&str] = &[
-    "SPDX-License-Identifier: ", "(MIT OR ", "Apache-2.0", ") AND ", "WITH ", "Copyright ", "(c) ", "©",
-    "2010-", "2020 ", "Jane Doe ", "<jane@example.org>", "All rights reserved", "License: ", "licence ",
-    "GNU General Public License ", "version 2 ", "or any later version ", "GPLv3+ ", "gplv ", "lgpl- ",
-    "see the LICENSE file ", "\n", "\r\n", "\0", "\u{feff}", "İ", "\t", "\"", "'", "[", "]", "{", "}", "<",
-    ">", "=", ":", "license = ", "</licenses>", "<licenses>", "<name>", "Permission is hereby granted ",
-    "Redistribution and use in source and binary forms ", "appendix ", "how to apply ", "dnl ", "é", "\u{a0}",
+    "SPDX-License-Identifier: ",
+    "(MIT OR ",
+    "Apache-2.0",
+    ") AND ",
+    "WITH ",
+    "Copyright ",
+    "(c) ",
+    "©",
+    "2010-",
+    "2020 ",
+    "Jane Doe ",
+    "<jane@example.org>",
+    "All rights reserved",
+    "License: ",
+    "licence ",
+    "GNU General Public License ",
+    "version 2 ",
+    "or any later version ",
+    "GPLv3+ ",
+    "gplv ",
+    "lgpl- ",
+    "see the LICENSE file ",
+    "\n",
+    "\r\n",
+    "\0",
+    "\u{feff}",
+    "İ",
+    "\t",
+    "\"",
+    "'",
+    "[",
+    "]",
+    "{",
+    "}",
+    "<",
+    ">",
+    "=",
+    ":",
+    "license = ",
+    "</licenses>",
+    "<licenses>",
+    "<name>",
+    "Permission is hereby granted ",
+    "Redistribution and use in source and binary forms ",
+    "appendix ",
+    "how to apply ",
+    "dnl ",
+    "é",
+    "\u{a0}",
 ];
 
 proptest! {
@@ -69,16 +130,31 @@ fn check(path: &str, bytes: &[u8]) {
     let found = scan_file(path, bytes);
     let lines = String::from_utf8_lossy(bytes).lines().count().max(1) as u32 + 1;
     for one in found.license_detections.iter().flat_map(|one| &one.matches) {
-        assert!(one.start_line >= 1 && one.start_line <= one.end_line, "{one:?}");
+        assert!(
+            one.start_line >= 1 && one.start_line <= one.end_line,
+            "{one:?}"
+        );
         assert!(one.end_line <= lines + 1, "{one:?} of {lines} lines");
         assert!((0.0..=100.0).contains(&one.score), "{one:?}");
     }
-    for line in found.copyrights.iter().chain(&found.holders).chain(&found.authors) {
+    for line in found
+        .copyrights
+        .iter()
+        .chain(&found.holders)
+        .chain(&found.authors)
+    {
         assert!(!line.value.trim().is_empty());
         assert!(line.value.len() <= 500);
     }
-    assert_eq!(scan_file(path, bytes), found, "the same file, the same answer");
-    let files = [TreeFile { path, findings: &found }];
+    assert_eq!(
+        scan_file(path, bytes),
+        found,
+        "the same file, the same answer"
+    );
+    let files = [TreeFile {
+        path,
+        findings: &found,
+    }];
     settle(&files);
 }
 
@@ -88,8 +164,15 @@ fn the_largest_files_take_no_time() {
     // The texts are read once.
     scan_file("LICENSE", TEXT.as_bytes());
     for pattern in [
-        "(", "a ", "the license ", "copyright 2010 Jane\n", "gnu general public license ", "gplv ",
-        "see the LICENSE file ", "SPDX-License-Identifier: (", "Permission is hereby granted, free of charge ",
+        "(",
+        "a ",
+        "the license ",
+        "copyright 2010 Jane\n",
+        "gnu general public license ",
+        "gplv ",
+        "see the LICENSE file ",
+        "SPDX-License-Identifier: (",
+        "Permission is hereby granted, free of charge ",
     ] {
         let text = pattern.repeat(MAX_BYTES / 4 / pattern.len());
         let began = Instant::now();

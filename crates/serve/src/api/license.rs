@@ -68,9 +68,15 @@ pub(crate) async fn licenses(
     let next_run = next_run(&web, repository).await?;
     let (mut licenses, mut holders, mut packages) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(current) = &current {
-        licenses = license::licenses(db, current.id).await.map_err(Problem::database)?;
-        holders = license::holders(db, current.id, MOST).await.map_err(Problem::database)?;
-        packages = license::packages(db, current.id, MOST).await.map_err(Problem::database)?;
+        licenses = license::licenses(db, current.id)
+            .await
+            .map_err(Problem::database)?;
+        holders = license::holders(db, current.id, MOST)
+            .await
+            .map_err(Problem::database)?;
+        packages = license::packages(db, current.id, MOST)
+            .await
+            .map_err(Problem::database)?;
     }
     let of = |field: fn(&Current) -> String| current.as_ref().map(field);
     Ok(Json(Licenses {
@@ -130,7 +136,10 @@ pub(crate) async fn files(
     files.truncate(limit);
     let next = files.last().filter(|_| more).map(|last| {
         let cursor = last.path.clone();
-        let license = query.license.as_deref().map(|text| format!("&license={}", percent(text)));
+        let license = query
+            .license
+            .as_deref()
+            .map(|text| format!("&license={}", percent(text)));
         let problems = if query.problems { "&problems=true" } else { "" };
         let address = format!(
             "/api/v1/repos/{repository}/scancode-files?limit={limit}&cursor={}{}{problems}",

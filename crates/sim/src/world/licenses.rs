@@ -16,7 +16,9 @@ pub(super) fn licenses(repository: &Repository) -> Vec<File> {
 }
 
 fn tagged(license: &str) -> File {
-    let text = format!("/* Copyright 2020 The Meadow Authors\n * SPDX-License-Identifier: {license}\n */\n");
+    let text = format!(
+        "/* Copyright 2020 The Meadow Authors\n * SPDX-License-Identifier: {license}\n */\n"
+    );
     File::new("src/lib.c", text)
 }
 

@@ -101,10 +101,7 @@ pub async fn scanner(
 }
 
 /// The number of a scanner that was used before.
-pub async fn scanner_number(
-    db: &Db,
-    identity: &ScannerIdentity,
-) -> Result<Option<i64>, DbError> {
+pub async fn scanner_number(db: &Db, identity: &ScannerIdentity) -> Result<Option<i64>, DbError> {
     let row = db
         .fetch_optional(sql!(
             "SELECT id FROM license_scanner WHERE key = $1",
@@ -232,15 +229,23 @@ pub async fn keep(
                 .iter()
                 .map(|one| one.findings.size.and_then(|size| i64::try_from(size).ok())),
         )
-        .texts("language", text(|one| one.findings.programming_language.clone()))
+        .texts(
+            "language",
+            text(|one| one.findings.programming_language.clone()),
+        )
         .texts("file_type", text(|one| one.findings.file_type.clone()))
         .texts("expression", text(|one| one.findings.expression.clone()))
         .texts("spdx", text(|one| one.findings.spdx.clone()))
         .reals(
             "percentage",
-            answers.iter().map(|one| one.findings.percentage_of_license_text),
+            answers
+                .iter()
+                .map(|one| one.findings.percentage_of_license_text),
         )
-        .texts("detections", text(|one| json(&one.findings.license_detections)))
+        .texts(
+            "detections",
+            text(|one| json(&one.findings.license_detections)),
+        )
         .texts("clues", text(|one| json(&one.findings.license_clues)))
         .texts("copyrights", text(|one| json(&one.findings.copyrights)))
         .texts("holders", text(|one| json(&one.findings.holders)))
@@ -280,11 +285,7 @@ fn json<T: Serialize>(list: &[T]) -> Option<String> {
 
 /// Forgets answers, so that their files are scanned again. Results that used them keep their
 /// expressions; at most [`crate::MAX_ROWS`] keys.
-pub async fn forget_answers(
-    tx: &mut Tx,
-    scanner: i64,
-    keys: &[FileKey],
-) -> Result<u64, DbError> {
+pub async fn forget_answers(tx: &mut Tx, scanner: i64, keys: &[FileKey]) -> Result<u64, DbError> {
     if keys.is_empty() {
         return Ok(0);
     }

@@ -34,10 +34,16 @@ pub async fn note_checks(
     }
     let bulk = Bulk::new()
         .texts("blob", checks.iter().map(|one| one.key.blob.clone()))
-        .texts("name_class", checks.iter().map(|one| one.key.name_class.clone()))
+        .texts(
+            "name_class",
+            checks.iter().map(|one| one.key.name_class.clone()),
+        )
         .texts("path", checks.iter().map(|one| one.path.clone()))
         .texts("spdx", checks.iter().map(|one| one.spdx.clone()))
-        .texts("other_spdx", checks.iter().map(|one| one.other_spdx.clone()))
+        .texts(
+            "other_spdx",
+            checks.iter().map(|one| one.other_spdx.clone()),
+        )
         .bools("same_license", checks.iter().map(|one| one.same_license))
         .bools("same_holders", checks.iter().map(|one| one.same_holders));
     let statement = sql!(

@@ -197,7 +197,8 @@ pub async fn begin(tx: &mut Tx, new: &NewResult, now: Timestamp) -> Result<i64, 
 }
 
 /// The staged result of a repository.
-const STAGED: &str = "(SELECT MAX(id) FROM license_result WHERE repository = $1 AND state = 'staged')";
+const STAGED: &str =
+    "(SELECT MAX(id) FROM license_result WHERE repository = $1 AND state = 'staged')";
 
 /// Adds files to the staged result of a repository.
 pub async fn add_files(tx: &mut Tx, repository: i64, files: &[NewFile]) -> Result<(), DbError> {
@@ -216,7 +217,10 @@ pub async fn add_files(tx: &mut Tx, repository: i64, files: &[NewFile]) -> Resul
             "problem",
             text(|one| one.problem.as_ref().map(|(word, _)| (*word).to_owned())),
         )
-        .texts("detail", text(|one| one.problem.as_ref().map(|(_, why)| why.clone())));
+        .texts(
+            "detail",
+            text(|one| one.problem.as_ref().map(|(_, why)| why.clone())),
+        );
     let statement = db::Statement::built(format!(
         "INSERT INTO license_file (result, path, blob, answer, spdx, spdx_from, place, problem, detail)
          SELECT {STAGED}, r.path, r.blob, r.answer, r.spdx, r.spdx_from, r.place, r.problem, r.detail

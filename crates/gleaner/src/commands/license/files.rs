@@ -107,7 +107,10 @@ pub(super) async fn run(session: &Session, args: &FilesArgs) -> Result<Exit> {
     let db = engine.db();
     let repository = repo::find(db, &args.repository).await?;
     let Some(current) = license::current(db, repository.id).await? else {
-        let message = format!("the licenses of `{}` were not scanned yet", repository.slug());
+        let message = format!(
+            "the licenses of `{}` were not scanned yet",
+            repository.slug()
+        );
         return Err(Failure::new(&codes::NOT_FOUND, message)
             .hint("`gleaner license show` tells when they will be"));
     };

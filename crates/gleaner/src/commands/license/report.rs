@@ -122,14 +122,22 @@ pub(super) async fn show(session: &Session, args: &ShowArgs) -> Result<Exit> {
     let engine = session.engine().await?;
     let db = engine.db();
     let repository = repo::find(db, &args.repository).await?;
-    let unit = engine.find(&format!("license/scan:{}", repository.id)).await?;
+    let unit = engine
+        .find(&format!("license/scan:{}", repository.id))
+        .await?;
     let next_run = match unit {
-        Some(unit) => engine.unit(unit).await?.and_then(|detail| detail.unit.due_at),
+        Some(unit) => engine
+            .unit(unit)
+            .await?
+            .and_then(|detail| detail.unit.due_at),
         None => None,
     };
     let current = license::current(db, repository.id).await?;
     let Some(current) = current else {
-        let message = format!("the licenses of `{}` were not scanned yet", repository.slug());
+        let message = format!(
+            "the licenses of `{}` were not scanned yet",
+            repository.slug()
+        );
         let hint = match next_run {
             Some(at) => format!("it is due at {at}; `gleaner work` or `gleaner serve` does it"),
             None => "it has no unit of the license round; is the round switched on?".to_owned(),

@@ -43,7 +43,11 @@ pub(super) async fn run(session: &Session, args: &RescanArgs) -> Result<Exit> {
     };
     let (version, what) = (
         args.scanner_version.as_deref(),
-        if args.fresh { Again::Files } else { Again::Tree },
+        if args.fresh {
+            Again::Files
+        } else {
+            Again::Tree
+        },
     );
     let marked: Result<Vec<i64>, DbError> = transact!(engine.db(), |tx| {
         license::again(tx, repository, version, what).await
@@ -56,8 +60,10 @@ pub(super) async fn run(session: &Session, args: &RescanArgs) -> Result<Exit> {
         units.extend(engine.find(&format!("{}:{id}", LicenseScan::NAME)).await?);
     }
     if units.is_empty() {
-        return Err(Failure::new(&codes::NOT_FOUND, "there is nothing to scan again")
-            .hint("`gleaner license stats --scanners` shows which versions there are"));
+        return Err(
+            Failure::new(&codes::NOT_FOUND, "there is nothing to scan again")
+                .hint("`gleaner license stats --scanners` shows which versions there are"),
+        );
     }
     let count = units.len();
     let which = Selection {
@@ -65,6 +71,8 @@ pub(super) async fn run(session: &Session, args: &RescanArgs) -> Result<Exit> {
         ..Selection::default()
     };
     engine.run_now(&which, false).await?;
-    session.printer.note(&format!("{count} will be scanned again"));
+    session
+        .printer
+        .note(&format!("{count} will be scanned again"));
     Ok(Exit::Ok)
 }

@@ -97,7 +97,8 @@ impl Row for ScanRow {
 const AT_ONCE: usize = 200;
 
 pub(super) async fn run(session: &Session, args: &ScanArgs) -> Result<Exit> {
-    let about = fs::metadata(&args.path).map_err(|error| Failure::unreadable(&args.path, &error))?;
+    let about =
+        fs::metadata(&args.path).map_err(|error| Failure::unreadable(&args.path, &error))?;
     let files = if about.is_dir() {
         walk(session, &args.path)
     } else {
@@ -124,9 +125,10 @@ pub(super) async fn run(session: &Session, args: &ScanArgs) -> Result<Exit> {
             }
         }
         let paths: Vec<String> = inputs.iter().map(|input| input.path.clone()).collect();
-        let answers = scanner.scan(inputs).await.map_err(|broken| {
-            Failure::new(&codes::TOOL, broken.to_string())
-        })?;
+        let answers = scanner
+            .scan(inputs)
+            .await
+            .map_err(|broken| Failure::new(&codes::TOOL, broken.to_string()))?;
         found.extend(paths.into_iter().zip(answers).map(|(path, answer)| {
             let findings = match answer {
                 Scanned::Done { findings, .. } => *findings,
@@ -160,7 +162,8 @@ fn row(
     scanner: &str,
 ) -> ScanRow {
     let packages = findings.purls();
-    let values = |lines: Vec<facts::license::Line>| lines.into_iter().map(|line| line.value).collect();
+    let values =
+        |lines: Vec<facts::license::Line>| lines.into_iter().map(|line| line.value).collect();
     let (spdx, expression) = match resolved {
         Some(resolved) => (
             Some(resolved.spdx.clone()),
@@ -211,7 +214,9 @@ fn walk(session: &Session, top: &Path) -> Vec<(String, PathBuf)> {
             Ok(entries) => entries,
             Err(error) => {
                 let place = directory.display();
-                session.printer.warning(&format!("cannot list `{place}`: {error}"));
+                session
+                    .printer
+                    .warning(&format!("cannot list `{place}`: {error}"));
                 continue;
             }
         };

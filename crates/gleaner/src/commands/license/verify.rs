@@ -35,7 +35,10 @@ pub(super) async fn run(session: &Session, args: &VerifyArgs) -> Result<Exit> {
     let db = engine.db();
     let repository = repo::find(db, &args.repository).await?;
     let Some(current) = license::current(db, repository.id).await? else {
-        let message = format!("the licenses of `{}` were not scanned yet", repository.slug());
+        let message = format!(
+            "the licenses of `{}` were not scanned yet",
+            repository.slug()
+        );
         return Err(Failure::new(&codes::NOT_FOUND, message));
     };
     let desk = desk(session)?;
@@ -44,7 +47,8 @@ pub(super) async fn run(session: &Session, args: &VerifyArgs) -> Result<Exit> {
         .note("stock ScanCode scans the whole tree; that takes a while");
     let theirs = stock_of_repository(desk.settings(), &repository, &current.commit).await;
     let (theirs, files) = theirs.map_err(|error| {
-        Failure::new(&codes::TOOL, error.to_string()).hint("`gleaner license setup` installs ScanCode")
+        Failure::new(&codes::TOOL, error.to_string())
+            .hint("`gleaner license setup` installs ScanCode")
     })?;
     let mut ours: BTreeMap<String, Findings> = BTreeMap::new();
     let mut after = None;
