@@ -138,7 +138,8 @@ impl World {
                 ..Timing::dead_after(usual.dead_after * self.speed)
             });
         let slots: BTreeMap<&str, usize> = SLOTS.into_iter().collect();
-        for one in registry::all(&self.outside) {
+        let all = registry::all(&self.outside).into_iter();
+        for one in all.filter(|one| one.round() != "license") {
             let pool = one.kind.pool;
             let workers = slots.get(pool).copied().unwrap_or(OTHER_SLOTS);
             worker = worker
@@ -191,8 +192,17 @@ fn outside(server: &Server, fresh: &Fresh, clock: Clock, speed: u32) -> anyhow::
     Ok(Outside {
         http: Http::new(&settings, fresh.db().clone(), clock, upstreams)?,
         distribution: collect::distribution::Settings::default(),
-        goindex: collect::goindex::Settings::new(git),
+        goindex: collect::goindex::Settings::new(git.clone()),
+        license: no_license(git),
     })
+}
+
+/// No licenses either.
+fn no_license(git: collect::git::remote::Settings) -> collect::license::Desk {
+    let servers = collect::goindex::Settings::new(git);
+    let mut settings = collect::license::Settings::new(servers, std::env::temp_dir());
+    settings.enabled = false;
+    collect::license::Desk::new(settings)
 }
 
 /// Moves the world's time on, so many times as fast as life.

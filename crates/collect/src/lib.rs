@@ -15,6 +15,7 @@ pub mod git;
 pub mod goindex;
 pub mod http;
 mod inner_address;
+pub mod license;
 pub mod organisation;
 pub mod pypi;
 pub mod registry;

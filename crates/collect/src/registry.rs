@@ -19,6 +19,7 @@ use crate::{
     drill::Drill,
     goindex::{self, GoList, GoPublish, GoTags, GoVanity},
     http::Http,
+    license::{self, LicenseScan},
     organisation::Organisation,
     repo_metadata::{self, RepoMetadata},
 };
@@ -32,19 +33,21 @@ pub struct Outside {
     pub distribution: distribution::Settings,
     /// How git servers are asked for the Go index.
     pub goindex: goindex::Settings,
+    /// The license scanners.
+    pub license: license::Desk,
 }
 
 impl Outside {
     /// The work that repositories bring whose rounds are switched on. All of it can be stopped.
     fn scans(&self) -> Scans {
-        if self.distribution.enabled {
-            SCANS
-        } else {
-            Scans {
-                units: |_, _| Vec::new(),
-                ..SCANS
-            }
-        }
+        let units: fn(i64, &RepositoryUrl) -> Vec<Enqueue> =
+            match (self.distribution.enabled, self.license.settings().enabled) {
+                (true, true) => scans,
+                (true, false) => distribution::units,
+                (false, true) => |id, url| vec![license::unit(id, url)],
+                (false, false) => |_, _| Vec::new(),
+            };
+        Scans { units, ..SCANS }
     }
 }
 
@@ -118,6 +121,7 @@ fn entries() -> Vec<Entry> {
         entry::<GoVanity>(|outside| {
             Registered::new(GoVanity::new(outside.http.clone(), outside.goindex.clone()))
         }),
+        entry::<LicenseScan>(|outside| Registered::new(LicenseScan::new(outside.license.clone()))),
         entry::<Organisation>(|outside| {
             let owners = Organisation::new(outside.http.clone());
             Registered::new(owners.scans(outside.scans()))
@@ -183,9 +187,16 @@ pub const SCANS: Scans = Scans {
         Names::NAME,
         // What is derived begins with the first answer; it only has to be stopped.
         Pairing::NAME,
+        LicenseScan::NAME,
     ],
-    units: distribution::units,
+    units: scans,
 };
+
+fn scans(id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {
+    let mut units = distribution::units(id, url);
+    units.push(license::unit(id, url));
+    units
+}
 
 impl Scans {
     /// What a repository brings of which nothing is known yet. Its forge is asked first; the rest

@@ -12,6 +12,7 @@
 //! | [`contributor`], [`group`] | people with their addresses; sets of repositories |
 //! | [`git_object`] | the ids that git gives to contents |
 //! | [`hex`] | digests as they are written |
+//! | [`license`] | what a scanner finds in one file |
 //! | [`json`] | JSON whose text is equal when its meaning is |
 
 pub mod contributor;
@@ -22,6 +23,7 @@ pub mod group;
 pub mod hex;
 pub mod json;
 pub mod kept;
+pub mod license;
 pub mod manifest;
 pub mod purl;
 pub mod repository;

@@ -75,6 +75,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Go(commands::go::GoCommand),
     Inspect(commands::inspect::InspectArgs),
+    #[command(subcommand)]
+    License(commands::license::LicenseCommand),
     Manifest(commands::manifest::ManifestArgs),
     #[command(subcommand)]
     Mail(commands::mail::MailCommand),

@@ -11,6 +11,7 @@ pub(crate) mod group;
 pub(crate) mod health;
 pub(crate) mod help;
 pub(crate) mod inspect;
+pub(crate) mod license;
 pub(crate) mod mail;
 pub(crate) mod manifest;
 mod own_store;

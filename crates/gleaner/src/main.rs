@@ -71,6 +71,7 @@ fn run(session: &Session, command: Command) -> Result<Exit> {
         }
         Command::Go(command) => until_interrupted(commands::go::run(session, command)),
         Command::Inspect(args) => until_interrupted(commands::inspect::run(session, args)),
+        Command::License(command) => until_interrupted(commands::license::run(session, command)),
         Command::Drill(command) => until_interrupted(commands::drill::run(session, command)),
         Command::Db(command) => until_interrupted(commands::db::run(session, command)),
         Command::Doctor(args) => until_interrupted(commands::doctor::run(session, args)),

@@ -34,6 +34,7 @@ pub(crate) fn with_environment(
         http: client(engine, &about)?,
         distribution: distribution(settings),
         goindex: goindex(settings, &about),
+        license: collect::license::Desk::new(license(settings, &about)?),
     })
 }
 
@@ -43,6 +44,44 @@ fn goindex(settings: &Settings, about: &http::Settings) -> collect::goindex::Set
     let mut index = collect::goindex::Settings::new(git).among(&about.upstreams);
     index.check_vanity = settings.goindex.check_vanity_paths;
     index
+}
+
+/// Who scans licenses and how.
+pub(crate) fn license(
+    settings: &Settings,
+    about: &http::Settings,
+) -> Result<collect::license::Settings> {
+    use collect::license::Choice;
+
+    let set = &settings.license;
+    let refused = |key: &str, value: &str, words: &str| {
+        let message = format!("`{value}` is no value of `{key}` under `[license]`");
+        Failure::new(&codes::CONFIG_VALUE, message).hint(format!("it may be {words}"))
+    };
+    let mut license =
+        collect::license::Settings::new(goindex(settings, about), &settings.license.home);
+    license.scanner = Choice::from_word(&set.scanner).ok_or_else(|| {
+        refused(
+            "scanner",
+            &set.scanner,
+            "auto, builtin, scancode or provenant",
+        )
+    })?;
+    license.whole_tree = match set.mode.as_str() {
+        "files" => false,
+        "whole-tree" => true,
+        other => return Err(refused("mode", other, "files or whole-tree")),
+    };
+    let round = settings.rounds.get("license");
+    license.enabled = round.is_none_or(|round| round.enabled);
+    license.processes = set.processes as usize;
+    license.file_timeout = set.file_timeout;
+    license.memory_bytes = set.memory;
+    license.max_file_bytes = usize::try_from(set.max_file_size).unwrap_or(usize::MAX);
+    license.servers.git.limits.reading.blob_bytes = license.max_file_bytes;
+    license.min_free_bytes = set.min_free;
+    license.cross_check_one_in = set.cross_check_one_in;
+    Ok(license)
 }
 
 /// What is set about asking where repositories are published.

@@ -7,11 +7,13 @@ use std::{
 
 use collect::{
     collector::{Need, Registered},
+    license,
     registry::{self, Outside},
 };
 use engine::{Engine, Enqueue, Pool, Selection, Timing, Worker};
 use facts::repository::RepositoryUrl;
 use store::repositories::Repository;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::Settings,
@@ -36,6 +38,7 @@ pub(crate) fn worker_in(
     only: &[String],
 ) -> Result<Worker> {
     let chosen = choose(registry::all(&outside), settings, only)?;
+    watch_scanner(&outside, &engine, &chosen);
     // A pool that is not set has the slots of its round.
     let pools: BTreeMap<&str, String> = chosen
         .iter()
@@ -80,6 +83,19 @@ pub(crate) fn worker_in(
         worker = worker.boxed_kind(kind, handler);
     }
     Ok(worker)
+}
+
+/// Proves the license scanner now and every hour, for as long as the process lives.
+fn watch_scanner(outside: &Outside, engine: &Engine, chosen: &[Registered]) {
+    let scans = chosen.iter().any(|one| one.kind.pool == license::POOL);
+    if scans && let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        let watch = license::watch(
+            outside.license.clone(),
+            engine.clone(),
+            CancellationToken::new(),
+        );
+        runtime.spawn(watch);
+    }
 }
 
 /// The pools of the collectors that run by themselves.

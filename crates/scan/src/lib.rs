@@ -1,6 +1,7 @@
 //! scan
 
 pub mod go;
+pub mod license;
 pub mod mail;
 pub mod manifest;
 pub mod python;

@@ -30,6 +30,41 @@ both! {
         assert_eq!(ready.json()["checks"]["database"]["detail"], "gone fishing");
     }
 
+    async fn licenses_are_told_with_their_freshness(db: TestDb) {
+        let site = Site::open(&db, true).await;
+        let url = RepositoryUrl::parse("https://github.com/meadow/lark").unwrap();
+        let (url, now) = (&url, site.engine.clock().now());
+        let id: Result<i64, db::DbError> = db::transact!(db, |tx| {
+            Ok(store::repositories::add(tx, url.clone().into(), now).await?.id())
+        });
+        let id = id.unwrap();
+        let address = format!("/api/v1/repos/{id}/scancode-licenses");
+        let before = site.get(&address).await.json();
+        assert_eq!(before["last_run"], Value::Null);
+        assert!(before["licenses"].as_array().unwrap().is_empty());
+        let page = site.get(&format!("/repos/{id}")).await;
+        assert!(page.body.contains("not yet run"));
+        assert_eq!(site.get("/api/v1/repos/999/scancode-licenses").await.status, 404);
+
+        scanned(&db, id, now).await;
+        let after = site.get(&address).await.json();
+        assert_eq!(after["licenses"][0]["license"], "MIT");
+        assert_eq!(after["licenses"][0]["file_count"], 2);
+        assert_eq!(after["licenses"][0]["osi_approved"], true);
+        assert_eq!(after["copyrights"][0]["holder"], "Jane");
+        assert_eq!(after["scancode_version"], "32.5.0");
+        assert_eq!(after["scanner"], "scancode");
+        assert_eq!(after["last_run"], now.to_string());
+        let files = site.get(&format!("/api/v1/repos/{id}/scancode-files?limit=1")).await;
+        assert_eq!(files.json()["data"][0]["path"], "a");
+        assert_eq!(files.json()["meta"]["next"], "a");
+        let next = site.get(&format!("/api/v1/repos/{id}/scancode-files?limit=1&cursor=a")).await;
+        assert_eq!(next.json()["data"][0]["path"], "b");
+        assert_eq!(next.json()["meta"]["next"], Value::Null);
+        let page = site.get(&format!("/repos/{id}")).await;
+        assert!(page.body.contains("(scancode 32.5.0)"));
+    }
+
     async fn lists_come_page_by_page(db: TestDb) {
         let site = Site::open(&db, true).await;
         let units = (0..5).map(|n| Enqueue::new(&DAILY, format!("a&b/{n}"))).collect();
@@ -281,4 +316,60 @@ impl Answer {
     fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
+}
+
+/// A result of the license round.
+async fn scanned(db: &db::Db, repository: i64, now: db::Timestamp) {
+    use store::license::{self, NewFile, NewResult, NewTally};
+
+    let identity = facts::license::ScannerIdentity {
+        tool: "scancode".to_owned(),
+        version: "32.5.0".to_owned(),
+        options: String::new(),
+    };
+    let tally = |what, value: &str, osi_approved| NewTally {
+        what,
+        value: value.to_owned(),
+        files: 2,
+        osi_approved,
+    };
+    let tallies = [
+        tally("license", "MIT", Some(true)),
+        tally("holder", "Jane", None),
+    ];
+    let files = ["a", "b"].map(|path| NewFile {
+        path: path.to_owned(),
+        blob: "0".to_owned(),
+        answer: None,
+        spdx: Some("MIT".to_owned()),
+        spdx_from: None,
+        place: "ordinary",
+        problem: None,
+    });
+    let (identity, tallies, files) = (&identity, &tallies, &files);
+    let done: Result<(), db::DbError> = db::transact!(db, |tx| {
+        let scanner = license::scanner(tx, identity, now).await?;
+        let new = NewResult {
+            repository,
+            scanner,
+            commit: "c".to_owned(),
+            tree: "t".to_owned(),
+            mode: "files",
+            began_at: now,
+            files: 3,
+            files_found: 2,
+            files_scanned: 3,
+            files_failed: 0,
+            bytes_scanned: 9,
+            skipped: None,
+            primary_spdx: Some("MIT".to_owned()),
+            primary_from: Some("manifest".to_owned()),
+        };
+        license::begin(tx, &new, now).await?;
+        license::add_files(tx, repository, files).await?;
+        license::add_tallies(tx, repository, tallies).await?;
+        license::make_current(tx, repository, now).await?;
+        Ok(())
+    });
+    done.unwrap();
 }

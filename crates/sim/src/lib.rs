@@ -26,6 +26,7 @@ mod config;
 mod control;
 mod dice;
 mod faults;
+mod git_forge;
 pub mod git_server;
 mod go_imports;
 mod journal;

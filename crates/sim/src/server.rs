@@ -41,6 +41,7 @@ use crate::{
     clock::{WorldClock, http_date},
     control,
     faults::{Plan, Served},
+    git_forge::{self, GitForge},
     journal::{Flight, Journal, Limit},
     upstream::{Caller, Site},
     wire::{Tear, Wire},
@@ -62,6 +63,7 @@ pub(crate) struct Shared {
     pub(crate) plan: Plan,
     pub(crate) journal: Journal,
     pub(crate) upstreams: BTreeMap<String, Place>,
+    git: GitForge,
 }
 
 /// One upstream in its place.
@@ -110,6 +112,7 @@ impl Server {
             plan,
             journal: Journal::default(),
             upstreams: places,
+            git: GitForge::default(),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Ok(Self {
@@ -255,13 +258,12 @@ impl Front {
         if rule.delay_ms > 0 {
             tokio::time::sleep(Duration::from_millis(rule.delay_ms)).await;
         }
-        let routes = place.routes.clone();
         let served = match rule.fault {
-            None => Served::Answer(call(routes, request).await),
+            None => Served::Answer(shared.serve(place, request).await),
             Some(fault) => {
                 flight.met(fault.name());
                 if fault.spoils() {
-                    fault.spoil(call(routes, request).await).await
+                    fault.spoil(shared.serve(place, request).await).await
                 } else {
                     fault.replace(&own_url, now).await
                 }
@@ -283,6 +285,16 @@ impl Front {
 }
 
 impl Shared {
+    /// The upstream's own answer: git's, where git asks a forge.
+    async fn serve(&self, place: &Place, request: Request<Body>) -> Response<Body> {
+        let site = &place.site;
+        let is_forge = self.world.look(&site.name, |_| ()).is_some();
+        match git_forge::asked(request.uri()).filter(|_| is_forge) {
+            Some((repository, ending)) => self.git.answer(site, &repository, ending, request).await,
+            None => call(place.routes.clone(), request).await,
+        }
+    }
+
     /// Dates and records the answer, and lets the flight last as long as its body.
     fn see_off(&self, mut answer: Response<Body>, flight: Flight) -> Response<Body> {
         let limit = answer.extensions().get::<Limit>().copied();

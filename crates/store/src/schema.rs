@@ -66,5 +66,11 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0010_goindex.sql"),
             serves: 1,
         },
+        Migration {
+            number: 11,
+            name: "license",
+            sql: include_str!("../migrations/0011_license.sql"),
+            serves: 1,
+        },
     ],
 };

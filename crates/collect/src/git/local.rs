@@ -93,6 +93,15 @@ impl Local {
         }
     }
 
+    /// The id of a commit's tree.
+    pub async fn tree_id(&self, commit: &str) -> Result<String, GitError> {
+        let name = format!("{commit}^{{tree}}");
+        self.git("rev-parse")
+            .args(["--verify", "--end-of-options", &name])
+            .tell()
+            .await
+    }
+
     /// A repository that was made here.
     pub(super) fn fetched(git_dir: &Path, limits: Limits) -> Self {
         Self {

@@ -176,7 +176,9 @@ impl Round {
                 grace: Duration::from_millis(50),
                 ..Timing::default()
             });
-        for one in registry::all(&self.outside) {
+        // Licenses are another round's affair.
+        let all = registry::all(&self.outside).into_iter();
+        for one in all.filter(|one| one.round() != "license") {
             worker = worker
                 .pool(Pool::new(one.kind.pool, 4))
                 .boxed_kind(one.kind, one.handler);
@@ -305,5 +307,15 @@ fn outside(engine: &Engine, settings: &Settings) -> Outside {
             std::env::temp_dir(),
             "nobody",
         )),
+        license: no_license(),
     }
+}
+
+/// Scanners that nobody asks.
+pub(crate) fn no_license() -> collect::license::Desk {
+    let git = collect::git::remote::Settings::new(std::env::temp_dir(), "nobody");
+    let servers = collect::goindex::Settings::new(git);
+    let mut settings = collect::license::Settings::new(servers, std::env::temp_dir());
+    settings.enabled = false;
+    collect::license::Desk::new(settings)
 }

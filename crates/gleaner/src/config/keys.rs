@@ -231,7 +231,72 @@ static DISTRIBUTION: [Key; 8] = {
         ),
     ]
 };
-static LICENSE: [Key; 4] = round_keys("2", "180d", "2h");
+static LICENSE: [Key; 13] = {
+    let [enabled, workers, cadence, max_run] = round_keys("2", "180d", "24h");
+    [
+        enabled,
+        Key {
+            doc: "How many repositories are scanned at once in one process. `[pool.license]` has the least gap between two starts.",
+            ..workers
+        },
+        cadence,
+        max_run,
+        key(
+            "scanner",
+            Kind::Line,
+            "auto",
+            "Who scans: builtin, scancode, provenant, or auto: the best that proves to work (provenant, then scancode, then builtin). `gleaner license setup` installs ScanCode.",
+        ),
+        key(
+            "mode",
+            Kind::Line,
+            "files",
+            "files: every distinct file is scanned once, for all repositories and commits. whole-tree: ScanCode scans each tree whole, as it does by itself, in a process that outlives ours.",
+        ),
+        unset(
+            "directory",
+            Kind::Line,
+            "/var/lib/gleaner/license",
+            "Where ScanCode is installed and where files are unpacked for it. Without it: `license` below the data directory.",
+        ),
+        key(
+            "processes",
+            Kind::count(1, 1_000, "one process is the least"),
+            "2",
+            "Scanner processes at a time. ScanCode takes about 1.5 GB each.",
+        ),
+        key(
+            "file_timeout",
+            Kind::Duration,
+            "2m",
+            "How long a scanner may take for one file. Files that took longer than this divided by 2.5 may have been cut short, and are scanned again at the next visit.",
+        ),
+        key(
+            "memory",
+            Kind::Size,
+            "4GiB",
+            "The most memory of one scanner process.",
+        ),
+        key(
+            "max_file_size",
+            Kind::Size,
+            "1MiB",
+            "Larger files are not scanned, and listed as too large.",
+        ),
+        key(
+            "min_free",
+            Kind::Size,
+            "1GiB",
+            "No scan begins with less room than this where files are unpacked.",
+        ),
+        key(
+            "cross_check_one_in",
+            Kind::count(0, 1_000_000, "0 switches it off"),
+            "100",
+            "One file of so many is shown to a second scanner where there is one, and `gleaner license stats` tells how often the two disagree. 0 switches it off.",
+        ),
+    ]
+};
 static MAIL: [Key; 4] = round_keys("2", "30d", "6h");
 static GOINDEX: [Key; 8] = {
     let [enabled, workers, cadence, max_run] = round_keys("10", "1d", "30m");

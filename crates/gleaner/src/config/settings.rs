@@ -14,6 +14,7 @@ pub(crate) struct Settings {
     pub(crate) rounds: BTreeMap<&'static str, Round>,
     pub(crate) distribution: Distribution,
     pub(crate) goindex: GoIndex,
+    pub(crate) license: License,
     /// By the name of the upstream: `deps.dev`, `github.com`…
     pub(crate) upstreams: BTreeMap<String, Upstream>,
     pub(crate) pools: BTreeMap<String, Pool>,
@@ -78,6 +79,26 @@ pub(crate) struct GoIndex {
     /// Whose repositories make up the index.
     pub(crate) from: Vec<String>,
     pub(crate) check_vanity_paths: bool,
+}
+
+/// `[license]`, beside what every round has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct License {
+    pub(crate) scanner: String,
+    pub(crate) mode: String,
+    /// Where ScanCode is and files are unpacked; below the data directory where there is one.
+    pub(crate) home: PathBuf,
+    /// Whether somebody set it.
+    pub(crate) home_is_set: bool,
+    pub(crate) processes: u32,
+    pub(crate) file_timeout: Duration,
+    /// In bytes.
+    pub(crate) memory: u64,
+    /// In bytes.
+    pub(crate) max_file_size: u64,
+    /// In bytes.
+    pub(crate) min_free: u64,
+    pub(crate) cross_check_one_in: u32,
 }
 
 /// `[upstream.NAME]`
@@ -154,6 +175,7 @@ impl Settings {
                 from: goindex.addresses("from"),
                 check_vanity_paths: goindex.switch("check_vanity_paths"),
             },
+            license: license(&Reader(config, "license", None)),
             upstreams: upstreams.collect(),
             pools: pools.collect(),
             fetched: std::env::temp_dir().join("gleaner-git"),
@@ -180,6 +202,25 @@ fn round(read: &Reader<'_>) -> Round {
         workers: read.count("workers").unwrap_or(1),
         cadence: read.set_duration("cadence"),
         max_run: read.set_duration("max_run"),
+    }
+}
+
+fn license(read: &Reader<'_>) -> License {
+    let home = read.text("directory");
+    License {
+        scanner: read.text("scanner").unwrap_or_default(),
+        mode: read.text("mode").unwrap_or_default(),
+        home_is_set: home.is_some(),
+        home: home.map_or_else(
+            || std::env::temp_dir().join("gleaner-license"),
+            PathBuf::from,
+        ),
+        processes: read.count("processes").unwrap_or(1),
+        file_timeout: read.duration("file_timeout"),
+        memory: read.size("memory"),
+        max_file_size: read.size("max_file_size"),
+        min_free: read.size("min_free"),
+        cross_check_one_in: read.count("cross_check_one_in").unwrap_or(0),
     }
 }
 

@@ -10,6 +10,7 @@ mod disks;
 mod distribution;
 mod go;
 mod help;
+mod license;
 mod mail;
 mod manifest;
 mod pypi;

@@ -3,6 +3,8 @@
 mod go_mod_file;
 mod go_names;
 mod go_resolve;
+mod license_corpus;
+mod license_hostile;
 mod mail_corpus;
 mod mail_hostile;
 mod mail_mbox;

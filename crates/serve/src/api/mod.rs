@@ -4,6 +4,7 @@
 mod csv;
 mod distribution;
 mod go;
+pub(crate) mod license;
 mod operations;
 mod repos;
 mod units;
@@ -32,6 +33,8 @@ pub(crate) fn router() -> Router<Web> {
         .route("/repos/{id}", get(repos::show))
         .route("/repos/{id}/distribution", get(distribution::show))
         .route("/repos/{id}/distribution.csv", get(distribution::show_csv))
+        .route("/repos/{id}/scancode-licenses", get(license::licenses))
+        .route("/repos/{id}/scancode-files", get(license::files))
         .route("/go/status", get(go::status))
         .route("/go/modules", get(go::list))
         .route("/go/modules/{*path}", get(go::show))

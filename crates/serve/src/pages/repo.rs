@@ -6,10 +6,13 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use store::show::{self, Overview};
+use store::{
+    license::{self, Current, LicenseCount},
+    show::{self, Overview},
+};
 
 use super::{Frame, relative, render};
-use crate::{Web, problem::Problem};
+use crate::{Web, api::license::next_run, problem::Problem};
 
 /// Manifests on one page; the API has the rest.
 const MOST: usize = 500;
@@ -21,6 +24,9 @@ struct RepoPage {
     repo: Overview,
     slug: String,
     now: i64,
+    scanned: Option<Current>,
+    licenses: Vec<LicenseCount>,
+    next_scan: Option<String>,
 }
 
 impl RepoPage {
@@ -39,7 +45,19 @@ pub(crate) async fn page(
         .await
         .map_err(Problem::database)?
         .ok_or_else(missing)?;
+    let db = web.engine.db();
+    let scanned = license::current(db, number).await;
+    let scanned = scanned.map_err(Problem::database)?;
+    let licenses = match &scanned {
+        Some(scanned) => license::licenses(db, scanned.id)
+            .await
+            .map_err(Problem::database)?,
+        None => Vec::new(),
+    };
     render(&RepoPage {
+        scanned,
+        licenses,
+        next_scan: next_run(&web, number).await?,
         frame: Frame::new(&web),
         slug: repo.repository.slug(),
         now: web.engine.clock().now().as_micros(),

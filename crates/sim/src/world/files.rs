@@ -48,6 +48,7 @@ pub fn files(repository: &Repository) -> Vec<File> {
         File::new("CHANGES", format!("{}\n", repository.pushed_at)),
         File::new("src/main.txt", "the work itself\n"),
     ];
+    files.extend(super::licenses::licenses(repository));
     let declared = declared(repository);
     for (index, one) in declared.iter().enumerate() {
         let version = match index {

@@ -11,6 +11,7 @@ mod files;
 mod forge;
 mod generate;
 mod later;
+mod licenses;
 mod origin;
 mod packages;
 mod publication;
