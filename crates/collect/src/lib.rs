@@ -15,6 +15,7 @@ pub mod git;
 pub mod goindex;
 pub mod http;
 mod inner_address;
+pub mod mail;
 pub mod organisation;
 pub mod registry;
 pub mod repo_metadata;

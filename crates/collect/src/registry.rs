@@ -19,6 +19,7 @@ use crate::{
     drill::Drill,
     goindex::{self, GoList, GoPublish, GoTags},
     http::Http,
+    mail::{self, MailFetch, MailProject, MailResolve},
     organisation::Organisation,
     repo_metadata::{self, RepoMetadata},
 };
@@ -32,6 +33,8 @@ pub struct Outside {
     pub distribution: distribution::Settings,
     /// How git servers are asked for the Go index.
     pub goindex: goindex::Settings,
+    /// What is set about mail.
+    pub mail: mail::Settings,
 }
 
 impl Outside {
@@ -112,6 +115,11 @@ fn entries() -> Vec<Entry> {
         entry::<GoList>(|outside| Registered::new(GoList::new(outside.http.clone()))),
         entry::<GoPublish>(|_| Registered::new(GoPublish)),
         entry::<GoTags>(|outside| Registered::new(GoTags::new(outside.goindex.clone()))),
+        entry::<MailFetch>(|outside| {
+            Registered::new(MailFetch::new(outside.http.clone(), outside.mail.clone()))
+        }),
+        entry::<MailProject>(|_| Registered::new(MailProject)),
+        entry::<MailResolve>(|outside| Registered::new(MailResolve::new(outside.mail.clone()))),
         entry::<Organisation>(|outside| {
             let owners = Organisation::new(outside.http.clone());
             Registered::new(owners.scans(outside.scans()))

@@ -12,6 +12,7 @@
 //! | [`declared_names`] | whose the names are that manifests declare |
 //! | [`distribution`] | what follows from them: pairings, gaps, events, figures |
 //! | [`goindex`] | tags, the Go module versions they name, and the feed of them |
+//! | [`mail`] | what mail archives hold, the messages in it, threads, patch series, search |
 //! | [`drill`] | what drills write, to be counted |
 //! | [`http_cache`] | answers of upstreams with their validators, bounded |
 //! | [`manifest_blobs`] | contents of manifests by their id, bounded |
@@ -35,6 +36,7 @@ pub mod goindex;
 pub mod group_sources;
 pub mod groups;
 pub mod http_cache;
+pub mod mail;
 pub mod manifest_blobs;
 pub mod metadata;
 pub mod observed;
