@@ -41,10 +41,18 @@ pub(crate) enum MailCommand {
     BackfillKeys(project::BackfillArgs),
 }
 
-pub(crate) async fn run(session: &Session, command: MailCommand) -> Result<Exit> {
+/// What only reads files needs no database, and no runtime.
+pub(crate) fn run(session: &Session, command: MailCommand) -> Result<Exit> {
     match command {
         MailCommand::Parse(args) => parse::run(session, &args),
         MailCommand::Classify(args) => classify::run(session, &args),
+        other => crate::until_interrupted(run_stored(session, other)),
+    }
+}
+
+async fn run_stored(session: &Session, command: MailCommand) -> Result<Exit> {
+    match command {
+        MailCommand::Parse(_) | MailCommand::Classify(_) => Ok(Exit::Ok),
         MailCommand::Import(args) => import::run(session, &args).await,
         MailCommand::Register(args) => register::run(session, &args).await,
         MailCommand::LoadApache(args) => register::load_apache(session, &args).await,
