@@ -71,6 +71,15 @@ CREATE INDEX mail_copy_part ON mail_copy (list, part, id);
 CREATE INDEX mail_copy_message ON mail_copy (message) WHERE message IS NOT NULL;
 CREATE INDEX mail_copy_sent ON mail_copy (list, sent_at, message) WHERE message IS NOT NULL;
 
+-- Mail that an archive says it removed, and in which part it says so: a removal also holds for the
+-- parts before, whenever those are read again.
+CREATE TABLE mail_tombstone (
+    list {int} NOT NULL REFERENCES mail_list (id) ON DELETE CASCADE,
+    digest {text} NOT NULL,
+    part {text} NOT NULL,
+    PRIMARY KEY (list, digest)
+){strict};
+
 -- The bytes of a copy, compressed.
 CREATE TABLE mail_raw (
     copy {int} PRIMARY KEY NOT NULL REFERENCES mail_copy (id) ON DELETE CASCADE,

@@ -195,6 +195,83 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
     orders
 }
 
+/// A mail on the list of a project that tracks its issues elsewhere.
+fn tracked(one: &Mail, copy: i64, key: Option<&str>, action: &str) -> NewMessage {
+    let mut message = message(one, copy, "s");
+    "apache".clone_into(&mut message.system);
+    if let Some(key) = key {
+        message.alone = verdict("issue_event");
+        message.among_patches = verdict("issue_event");
+        message.external_key = Some(key.to_owned());
+        message.action = Some(action.to_owned());
+        message.subject = Some(format!("[jira] [{action}] ({key}) Gate {key}"));
+    }
+    message
+}
+
+async fn project(db: &Db) {
+    let found: Result<_, DbError> = transact!(db, |tx| mail::backfill_keys(tx).await);
+    found.unwrap();
+    let mut after = 0;
+    loop {
+        let done: Result<mail::Projected, DbError> =
+            transact!(db, |tx| mail::project(tx, after, 3, at(5)).await);
+        let done = done.unwrap();
+        if done.looked_at == 0 {
+            return;
+        }
+        after = done.last;
+    }
+}
+
+/// What messages belong to, and what is known of issues.
+async fn projection(db: &Db) -> Vec<String> {
+    let rows = db
+        .fetch_all(sql!(
+            "SELECT m.message_id, m.projected, i.external_key, i.number, i.kind,
+                CASE WHEN i.platform_id < 0 THEN 'made' ELSE 'native' END AS origin
+             FROM mail_message m LEFT JOIN forge_issue i ON i.id = m.issue ORDER BY m.message_id"
+        ))
+        .await
+        .unwrap();
+    let text = |row: &Row, column: &str| {
+        let text: Option<String> = row.get(column).unwrap();
+        text.unwrap_or_else(|| "-".to_owned())
+    };
+    let mut lines: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            let number: Option<i64> = row.get("number").unwrap();
+            format!(
+                "{} {} {} {number:?} {}",
+                text(row, "message_id"),
+                text(row, "projected"),
+                text(row, "external_key"),
+                text(row, "origin")
+            )
+        })
+        .collect();
+    let rows = db
+        .fetch_all(sql!(
+            "SELECT external_key, issue_title, issue_state, comment_count, data_source,
+                platform_issue_id FROM issues ORDER BY external_key, issue_number"
+        ))
+        .await
+        .unwrap();
+    lines.extend(rows.iter().map(|row| {
+        format!(
+            "{} {} {} {} {} {}",
+            text(row, "external_key"),
+            text(row, "issue_title"),
+            text(row, "issue_state"),
+            row.get::<i64>("comment_count").unwrap(),
+            text(row, "data_source"),
+            row.get::<i64>("platform_issue_id").unwrap()
+        )
+    }));
+    lines
+}
+
 both! {
     const PARTS: &[db::Part] = PARTS;
 
@@ -345,5 +422,77 @@ both! {
         assert_eq!((row.get::<i64>("patch_count").unwrap(), row.get::<i64>("review_count").unwrap()), (1, 2));
         let branches = mail::branches(&db).await.unwrap();
         assert!(branches.branches.len() > 20);
+    }
+
+    async fn projection_comes_to_the_same_in_any_order(db: TestDb) {
+        let url = facts::repository::RepositoryUrl::parse("https://github.com/apache/meadow").unwrap();
+        let url = &url;
+        let repository: Result<i64, DbError> = transact!(db, |tx| Ok(store::repositories::add(tx, url.clone().into(), at(0)).await?.id()));
+        let repository = repository.unwrap();
+        let mails = [
+            (mail("made", &[], 0), Some("MK-1"), "Created"),
+            (mail("talk", &["made"], 1), None, ""),
+            (mail("closed", &["made"], 2), Some("MK-1"), "Resolved"),
+            (mail("early", &[], 3), Some("MK-2"), "Created"),
+            (mail("alone", &[], 4), None, ""),
+            (mail("PR_x", &[], 5), None, "mirror"),
+            (mail("answer", &["PR_x"], 6), None, ""),
+        ];
+        // The last two stand for issues and a pull request that a forge tells of.
+        let mut first: Option<Vec<String>> = None;
+        for (number, order) in orders(mails.len() + 2).into_iter().enumerate() {
+            for table in ["mail_copy", "mail_message", "mail_node", "mail_thread", "forge_issue"] {
+                db.execute(db::Statement::built(format!("DELETE FROM {table}"))).await.unwrap();
+            }
+            let list = list(&db, &format!("list{number}@meadow.apache.org")).await;
+            db.execute(sql!("UPDATE mail_list SET repository = $1", repository)).await.unwrap();
+            for (step, at_) in order.iter().enumerate() {
+                match at_.checked_sub(mails.len()) {
+                    None => {
+                        let (one, key, action) = &mails[*at_];
+                        let copy = take(&db, list, one).await;
+                        let mut message = tracked(one, copy, *key, action);
+                        if *action == "mirror" {
+                            message.alone = verdict("github_mirror");
+                            message.among_patches = verdict("github_mirror");
+                            message.mirror_node = Some("PR_x".to_owned());
+                        }
+                        write(&db, &[message]).await;
+                    }
+                    Some(which) => {
+                        let (kind, node, title, platform) = [("issue", "I_1", "[MK-2] Gate of the forge", 77), ("pull", "PR_x", "Mow", 78)][which];
+                        db.execute(sql!(
+                            "INSERT INTO forge_issue (repository, kind, platform_id, number, node_id, title, state, data_source, comments, observed_at)
+                             VALUES ($1, $2, $3, $3, $4, $5, 'open', 'github.com', 0, $6)",
+                            repository, kind, platform, node, title, at(0)
+                        )).await.unwrap();
+                    }
+                }
+                if step % 2 == number % 2 {
+                    project(&db).await;
+                }
+            }
+            project(&db).await;
+            let seen = projection(&db).await;
+            match &first {
+                None => {
+                    assert_eq!(seen[..7], [
+                        "PR_x pr - Some(78) native",
+                        "alone mailing_list_only - None native",
+                        "answer pr - Some(78) native",
+                        "closed issue MK-1 Some(1) made",
+                        "early issue MK-2 Some(77) native",
+                        "made issue MK-1 Some(1) made",
+                        "talk issue MK-1 Some(1) made",
+                    ]);
+                    assert!(seen[7].starts_with("MK-1 Gate MK-1 closed 3 JIRA -"), "{}", seen[7]);
+                    assert_eq!(seen[8], "MK-2 [MK-2] Gate of the forge open 1 github.com 77");
+                    assert_eq!(seen.len(), 9);
+                    first = Some(seen);
+                }
+                Some(first) => assert_eq!(&seen, first, "order {order:?}"),
+            }
+            assert_eq!(mail::stats(&db).await.unwrap().shadows, 0);
+        }
     }
 }

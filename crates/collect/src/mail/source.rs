@@ -165,6 +165,8 @@ pub struct Desk<'a> {
     copies: Vec<NewCopy>,
     bytes: usize,
     gone: Vec<String>,
+    buried: Vec<String>,
+    graveyard: String,
     /// Copies that were new.
     pub staged: usize,
     /// Copies that left the archive.
@@ -179,6 +181,8 @@ impl<'a> Desk<'a> {
             copies: Vec::new(),
             bytes: 0,
             gone: Vec::new(),
+            buried: Vec::new(),
+            graveyard: String::new(),
             staged: 0,
             forgotten: 0,
         }
@@ -203,6 +207,13 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
+    /// Takes mail back that a part of the archive says was removed, from whichever part it is in.
+    pub async fn bury(&mut self, part: &str, digest: String) -> Result<(), RunError> {
+        part.clone_into(&mut self.graveyard);
+        self.buried.push(digest.clone());
+        self.take_back(digest).await
+    }
+
     /// Writes what is left together with how far the part was read.
     pub(super) async fn close(&mut self, part: KnownPart, count: bool) -> Result<(), RunError> {
         self.flush(Some((part, count))).await
@@ -216,6 +227,8 @@ impl<'a> Desk<'a> {
             list: self.list,
             copies: std::mem::take(&mut self.copies),
             gone: std::mem::take(&mut self.gone),
+            buried: std::mem::take(&mut self.buried),
+            graveyard: self.graveyard.clone(),
             part,
             now: self.cx.clock().now(),
             staged: std::sync::atomic::AtomicUsize::new(0),
@@ -234,6 +247,8 @@ struct Batch {
     list: i64,
     copies: Vec<NewCopy>,
     gone: Vec<String>,
+    buried: Vec<String>,
+    graveyard: String,
     /// How far it was read, and whether its copies are to be counted.
     part: Option<(KnownPart, bool)>,
     now: Timestamp,
@@ -246,6 +261,7 @@ impl Batch {
         self.staged
             .store(staged, std::sync::atomic::Ordering::Relaxed);
         let mut lists = vec![self.list];
+        mail::bury(tx, self.list, &self.graveyard, &self.buried).await?;
         if !self.gone.is_empty() {
             lists.extend(mail::forget(tx, self.list, &self.gone).await?);
         }

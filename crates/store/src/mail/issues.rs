@@ -101,10 +101,10 @@ pub async fn backfill_keys(tx: &mut Tx) -> Result<u64, DbError> {
     let holders = by_key(tx, &named).await?;
     let mut given = 0;
     for (named, native) in wanted {
-        if let Some(holder) = holders.get(&named) {
-            if !take_over(tx, *holder, native).await? {
-                continue;
-            }
+        if let Some(holder) = holders.get(&named)
+            && !take_over(tx, *holder, native).await?
+        {
+            continue;
         }
         given += tx
             .execute(sql!(

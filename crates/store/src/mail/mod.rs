@@ -38,8 +38,9 @@ pub use read::{
 };
 pub use search::{Hit, search};
 pub use staging::{
-    DeadLetter, KnownPart, NewCopy, StagedCopy, count_part, dead_letters, digests_of, forget,
-    known_digests, parts, read_again, read_part, set_aside, skip, stage, staged, staged_lists,
+    DeadLetter, KnownPart, NewCopy, StagedCopy, buried, bury, count_part, dead_letters, digests_of,
+    forget, known_digests, parts, read_again, read_part, set_aside, skip, stage, staged,
+    staged_lists,
 };
 pub use stats::{ClassCount, Stats, WaitingList, stats};
 pub use verify::{Branch, Branches, branches};

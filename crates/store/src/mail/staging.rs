@@ -1,6 +1,6 @@
 //! Copies on their way in and out: staged, set aside, forgotten; and how far archives were read.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use db::{Bulk, Db, DbError, Row, Timestamp, Tx, sql};
 use serde::Serialize;
@@ -76,7 +76,7 @@ pub async fn stage(
                 .times("envelope_at", copies.iter().map(|copy| copy.envelope_at)),
         )
         .await?;
-    let by_digest: std::collections::HashMap<&str, &NewCopy> = copies
+    let by_digest: HashMap<&str, &NewCopy> = copies
         .iter()
         .map(|copy| (copy.digest.as_str(), *copy))
         .collect();
@@ -351,6 +351,43 @@ pub async fn forget(tx: &mut Tx, list: i64, digests: &[String]) -> Result<Vec<i6
         .map(|row| row.get("list"))
         .collect::<Result<_, _>>()?;
     Ok(lists.into_iter().collect())
+}
+
+/// Remembers that a part of the archive says of these mails that they were removed.
+pub async fn bury(tx: &mut Tx, list: i64, part: &str, digests: &[String]) -> Result<(), DbError> {
+    tx.execute_bulk(
+        sql!(
+            "INSERT INTO mail_tombstone (list, digest, part)
+             SELECT DISTINCT $1, r.digest, $2 FROM {rows} WHERE TRUE
+             ON CONFLICT (list, digest) DO UPDATE SET part = excluded.part",
+            list,
+            part
+        ),
+        Bulk::new().texts("digest", digests.iter().cloned()),
+    )
+    .await
+    .map(drop)
+}
+
+/// Those of these mails that were removed, each with the part that says so.
+pub async fn buried(
+    db: &Db,
+    list: i64,
+    digests: &[String],
+) -> Result<HashMap<String, String>, DbError> {
+    let rows = db
+        .fetch_bulk(
+            sql!(
+                "SELECT t.digest, t.part FROM mail_tombstone t
+                 WHERE t.list = $1 AND t.digest IN (SELECT r.digest FROM {rows})",
+                list
+            ),
+            Bulk::new().texts("digest", digests.iter().cloned()),
+        )
+        .await?;
+    rows.iter()
+        .map(|row| Ok((row.get("digest")?, row.get("part")?)))
+        .collect()
 }
 
 /// How many copies of a part there are.

@@ -188,11 +188,14 @@ impl Epoch<'_> {
             return Err(self.wall("it holds neither mail nor removals"));
         }
         self.stage(&fetched, &events, desk).await?;
-        if old.is_some() {
-            for id in events.removed() {
-                desk.take_back(id).await?;
+        for id in events.removed() {
+            match self.layout {
+                Layout::First => desk.take_back(id).await?,
+                // What is removed may lie in any epoch before.
+                Layout::Second => desk.bury(&self.part.name, id).await?,
             }
-        } else {
+        }
+        if old.is_none() {
             self.compare(&events, desk).await?;
         }
         Ok(end(None, tip))
@@ -208,9 +211,15 @@ impl Epoch<'_> {
         let local: &Local = fetched.local();
         for ids in events.present().chunks(AT_ONCE) {
             let known = mail::known_digests(self.visit.cx.db(), self.visit.list.id, ids).await?;
+            let (db, list) = (self.visit.cx.db(), self.visit.list.id);
+            let buried = mail::buried(db, list, ids).await?;
+            let is_buried = |id: &String| {
+                let later = buried.get(id).and_then(|part| part.parse::<u32>().ok());
+                later > self.part.name.parse().ok()
+            };
             let wanted: Vec<&str> = ids
                 .iter()
-                .filter(|id| !known.contains(*id))
+                .filter(|id| !known.contains(*id) && !is_buried(id))
                 .map(String::as_str)
                 .collect();
             let mut copies = Vec::with_capacity(wanted.len());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ::db::transact;
 use clap::Args;
 use collect::mail::{self as round, stage_file_copy};
-use engine::{Engine, EnqueueError};
+use engine::{Engine, EnqueueError, UnitId};
 use facts::mail::Archive;
 use scan::mail::{Hint, mbox};
 use serde::Serialize;
@@ -312,6 +312,14 @@ async fn resolve(session: &Session, engine: &Engine, lists: &[i64]) -> Result<()
     if units.is_empty() {
         return Ok(());
     }
+    work(session, engine, units).await?;
+    // What was written is tied to what is known; what is not known yet is left to a worker.
+    engine.enqueue(vec![round::project_unit().now()]).await?;
+    let units = engine.find("mail/project:all").await?;
+    work(session, engine, units.into_iter().collect()).await
+}
+
+async fn work(session: &Session, engine: &Engine, units: Vec<UnitId>) -> Result<()> {
     let worker = rounds::worker(engine.clone(), session.settings()?, &[])?;
     Box::pin(worker.only(units).run_until_idle(CancellationToken::new())).await?;
     Ok(())
