@@ -16,6 +16,7 @@ pub mod goindex;
 pub mod http;
 mod inner_address;
 pub mod license;
+pub mod mail;
 pub mod organisation;
 pub mod pypi;
 pub mod registry;

@@ -20,6 +20,7 @@ use crate::{
     goindex::{self, GoList, GoPublish, GoTags, GoVanity},
     http::Http,
     license::{self, LicenseScan},
+    mail::{self, MailFetch, MailProject, MailResolve},
     organisation::Organisation,
     repo_metadata::{self, RepoMetadata},
 };
@@ -35,6 +36,8 @@ pub struct Outside {
     pub goindex: goindex::Settings,
     /// The license scanners.
     pub license: license::Desk,
+    /// What is set about mail.
+    pub mail: mail::Settings,
 }
 
 impl Outside {
@@ -122,6 +125,11 @@ fn entries() -> Vec<Entry> {
             Registered::new(GoVanity::new(outside.http.clone(), outside.goindex.clone()))
         }),
         entry::<LicenseScan>(|outside| Registered::new(LicenseScan::new(outside.license.clone()))),
+        entry::<MailFetch>(|outside| {
+            Registered::new(MailFetch::new(outside.http.clone(), outside.mail.clone()))
+        }),
+        entry::<MailProject>(|_| Registered::new(MailProject)),
+        entry::<MailResolve>(|outside| Registered::new(MailResolve::new(outside.mail.clone()))),
         entry::<Organisation>(|outside| {
             let owners = Organisation::new(outside.http.clone());
             Registered::new(owners.scans(outside.scans()))

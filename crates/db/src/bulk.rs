@@ -24,6 +24,8 @@ enum Values {
     Reals(Vec<Option<f64>>),
     Bools(Vec<Option<bool>>),
     Texts(Vec<Option<String>>),
+    /// Texts of which each may be a page or more.
+    Pages(Vec<Option<String>>),
     Bytes(Vec<Option<Vec<u8>>>),
     Times(Vec<Option<Timestamp>>),
 }
@@ -76,6 +78,20 @@ impl Bulk {
         self
     }
 
+    /// A column of long texts: the same as [`Bulk::texts`], and cheaper for pages of text.
+    pub fn pages<T: Into<Option<String>>>(
+        mut self,
+        name: &'static str,
+        values: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let values = values
+            .into_iter()
+            .map(|value| value.into().map(without_nul))
+            .collect();
+        self.columns.push((name, Values::Pages(values)));
+        self
+    }
+
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -98,7 +114,7 @@ impl Values {
             Self::Ints(values) => values.len(),
             Self::Reals(values) => values.len(),
             Self::Bools(values) => values.len(),
-            Self::Texts(values) => values.len(),
+            Self::Texts(values) | Self::Pages(values) => values.len(),
             Self::Bytes(values) => values.len(),
             Self::Times(values) => values.len(),
         }
@@ -128,7 +144,7 @@ fn postgres_rows(rows: Bulk, args: &mut Vec<Arg>) -> String {
             Values::Ints(values) => (Arg::Ints(values), "bigint"),
             Values::Reals(values) => (Arg::Reals(values), "double precision"),
             Values::Bools(values) => (Arg::Bools(values), "boolean"),
-            Values::Texts(values) => (Arg::Texts(values), "text"),
+            Values::Texts(values) | Values::Pages(values) => (Arg::Texts(values), "text"),
             Values::Bytes(values) => (Arg::Byteses(values), "bytea"),
             Values::Times(values) => (Arg::Times(values), "timestamptz"),
         };
@@ -141,6 +157,23 @@ fn postgres_rows(rows: Bulk, args: &mut Vec<Arg>) -> String {
 
 fn sqlite_rows(rows: &Bulk, args: &mut Vec<Arg>) -> String {
     let place = args.len() + 1;
+    // What is long lies end to end in an argument of its own, from which each row takes its part:
+    // neither escaped, nor spelled in digits, nor parsed.
+    let mut heaps = Vec::new();
+    let mut column = |values: &Values, value: &str| match values {
+        Values::Bytes(_) | Values::Pages(_) => {
+            let part = format!(
+                "substr(${}, {value} / 4294967296, {value} % 4294967296)",
+                place + 1 + heaps.len()
+            );
+            heaps.push(Arg::Bytes(Some(heap(values))));
+            match values {
+                Values::Pages(_) => format!("CAST({part} AS TEXT)"),
+                _ => part,
+            }
+        }
+        _ => value.to_owned(),
+    };
     let (json, table) = match rows.columns.as_slice() {
         // Read in one go. An array of arrays is parsed once for the rows and
         // once more for each cell, which is most of what short rows cost.
@@ -148,11 +181,18 @@ fn sqlite_rows(rows: &Bulk, args: &mut Vec<Arg>) -> String {
             scalars(values),
             format!("SELECT {} AS {name} FROM", column(values, "value")),
         ),
-        [(key, Values::Ints(keys)), (name, Values::Ints(values))]
-            if keys.iter().all(Option::is_some) =>
+        [(key, Values::Ints(keys)), (name, values)]
+            if keys.iter().all(Option::is_some)
+                && matches!(
+                    values,
+                    Values::Ints(_) | Values::Bytes(_) | Values::Pages(_)
+                ) =>
         {
-            let table = format!("SELECT CAST(key AS INTEGER) AS {key}, value AS {name} FROM");
-            (pairs(keys, values), table)
+            let table = format!(
+                "SELECT CAST(key AS INTEGER) AS {key}, {} AS {name} FROM",
+                column(values, "value")
+            );
+            (pairs(keys, &Places::of(values)), table)
         }
         columns => {
             let selected: Vec<String> = columns
@@ -161,7 +201,7 @@ fn sqlite_rows(rows: &Bulk, args: &mut Vec<Arg>) -> String {
                 .map(|(index, (name, values))| {
                     format!(
                         "{} AS {name}",
-                        column(values, &format!("value ->> {index}"))
+                        column(values, &format!("(value ->> {index})"))
                     )
                 })
                 .collect();
@@ -169,32 +209,73 @@ fn sqlite_rows(rows: &Bulk, args: &mut Vec<Arg>) -> String {
         }
     };
     args.push(Arg::Text(Some(json)));
+    args.append(&mut heaps);
     format!("({table} json_each(${place})) AS r")
 }
 
-/// JSON has no bytes.
-fn column(values: &Values, value: &str) -> String {
+/// All long values, end to end.
+fn heap(values: &Values) -> Vec<u8> {
+    let mut heap = Vec::new();
     match values {
-        Values::Bytes(_) => format!("unhex({value})"),
-        _ => value.to_owned(),
+        Values::Bytes(values) => values.iter().flatten().for_each(|one| heap.extend(one)),
+        Values::Pages(values) => values
+            .iter()
+            .flatten()
+            .for_each(|one| heap.extend(one.as_bytes())),
+        _ => {}
     }
+    heap
+}
+
+/// What stands in the cells of a column: its numbers, or where the long values lie in their heap,
+/// position (from 1, as SQL counts) and length in one number.
+struct Places(Vec<Option<i64>>);
+
+impl Places {
+    fn of(values: &Values) -> Self {
+        let sizes: Vec<Option<usize>> = match values {
+            Values::Ints(values) => return Self(values.clone()),
+            Values::Bytes(values) => sizes(values, Vec::len),
+            Values::Pages(values) => sizes(values, String::len),
+            _ => Vec::new(),
+        };
+        let mut at: i64 = 1;
+        let places = sizes.into_iter().map(|size| {
+            let size = i64::try_from(size?).unwrap_or(i64::MAX);
+            let place = (at << 32) | size;
+            at += size;
+            Some(place)
+        });
+        Self(places.collect())
+    }
+}
+
+fn sizes<T>(values: &[Option<T>], len: impl Fn(&T) -> usize) -> Vec<Option<usize>> {
+    values
+        .iter()
+        .map(|value| value.as_ref().map(&len))
+        .collect()
 }
 
 /// `[1,2,3]`.
 fn scalars(values: &Values) -> String {
+    let places = match values {
+        Values::Bytes(_) | Values::Pages(_) => Places::of(values),
+        _ => Places(Vec::new()),
+    };
     let mut json = String::from("[");
     for index in 0..values.len() {
         if index > 0 {
             json.push(',');
         }
-        cell(&mut json, values, index);
+        cell(&mut json, values, &places, index);
     }
     json.push(']');
     json
 }
 
 /// `{"1":4,"2":5}`: SQLite goes through the pairs as they stand, twins included.
-fn pairs(keys: &[Option<i64>], values: &[Option<i64>]) -> String {
+fn pairs(keys: &[Option<i64>], Places(values): &Places) -> String {
     let mut json = String::with_capacity(16 * keys.len());
     json.push('{');
     for (index, (key, value)) in keys.iter().flatten().zip(values).enumerate() {
@@ -208,14 +289,22 @@ fn pairs(keys: &[Option<i64>], values: &[Option<i64>]) -> String {
 
 /// `[[1,"a"],[2,"b"]]`.
 fn arrays(rows: &Bulk) -> String {
+    let places: Vec<Places> = rows
+        .columns
+        .iter()
+        .map(|(_, values)| match values {
+            Values::Bytes(_) | Values::Pages(_) => Places::of(values),
+            _ => Places(Vec::new()),
+        })
+        .collect();
     let mut json = String::from("[");
     for index in 0..rows.len() {
         json.push_str(if index > 0 { ",[" } else { "[" });
-        for (place, (_, values)) in rows.columns.iter().enumerate() {
+        for (place, ((_, values), places)) in rows.columns.iter().zip(&places).enumerate() {
             if place > 0 {
                 json.push(',');
             }
-            cell(&mut json, values, index);
+            cell(&mut json, values, places, index);
         }
         json.push(']');
     }
@@ -223,32 +312,35 @@ fn arrays(rows: &Bulk) -> String {
     json
 }
 
-fn cell(json: &mut String, values: &Values, index: usize) {
+fn cell(json: &mut String, values: &Values, Places(places): &Places, index: usize) {
     match values {
         Values::Ints(values) => plain(json, values[index]),
         // Numbers that JSON cannot say become null, as serde_json has it.
         Values::Reals(values) => json.push_str(&Value::from(values[index]).to_string()),
         Values::Bools(values) => plain(json, values[index].map(i64::from)),
         Values::Texts(values) => match &values[index] {
-            Some(text) => json.push_str(&Value::from(text.as_str()).to_string()),
+            Some(text) => quote(json, text),
             None => json.push_str("null"),
         },
-        Values::Bytes(values) => match &values[index] {
-            Some(bytes) => {
-                json.push('"');
-                for byte in bytes {
-                    let _ = write!(json, "{byte:02x}");
-                }
-                json.push('"');
-            }
-            None => json.push_str("null"),
-        },
+        Values::Bytes(_) | Values::Pages(_) => plain(json, places[index]),
         Values::Times(values) => match values[index] {
             Some(time) => {
                 let _ = write!(json, "\"{time}\"");
             }
             None => json.push_str("null"),
         },
+    }
+}
+
+fn quote(json: &mut String, text: &str) {
+    // Most texts are ids and words that stand for themselves.
+    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    if text.bytes().all(is_plain) {
+        json.push('"');
+        json.push_str(text);
+        json.push('"');
+    } else {
+        json.push_str(&Value::from(text).to_string());
     }
 }
 

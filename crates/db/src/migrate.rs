@@ -26,6 +26,9 @@
 //! | `{churned}` | ` STRICT` | the same with room on each page for three versions of every row |
 //! | `{queue}` | ` STRICT, WITHOUT ROWID` | storage settings of a table whose rows come and go, found by its primary key |
 //!
+//! A line that begins with `--sqlite ` or `--postgres ` is for that database alone: the two have
+//! nothing in common where full text is searched.
+//!
 //! `AUTOINCREMENT` because an id must never come back: a lease of a deleted
 //! unit would fit the next one.
 
@@ -251,7 +254,16 @@ fn expand(dialect: Dialect, ddl: &str) -> String {
             ),
         ],
     };
-    words.iter().fold(ddl.to_owned(), |ddl, (word, meaning)| {
-        ddl.replace(word, meaning)
-    })
+    let own = match dialect {
+        Dialect::Sqlite => "--sqlite ",
+        Dialect::Postgres => "--postgres ",
+    };
+    let mut text = String::with_capacity(ddl.len());
+    for line in ddl.lines() {
+        text.push_str(line.strip_prefix(own).unwrap_or(line));
+        text.push('\n');
+    }
+    words
+        .iter()
+        .fold(text, |ddl, (word, meaning)| ddl.replace(word, meaning))
 }

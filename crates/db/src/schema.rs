@@ -19,6 +19,8 @@ async fn dump_sqlite(db: &Db) -> Result<String, DbError> {
         .fetch_all(sql!(
             "SELECT sql FROM sqlite_master
              WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'
+               -- what a full-text index keeps for itself
+               AND name NOT IN (SELECT name FROM pragma_table_list WHERE type = 'shadow')
              ORDER BY tbl_name, type DESC, name"
         ))
         .await?;

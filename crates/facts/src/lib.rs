@@ -6,6 +6,7 @@
 //! | [`repository`] | a repository's address: host, owner, name, and the key that tells two apart |
 //! | [`evidence`] | one observed fact about a published package |
 //! | [`distribution`] | which published package comes from which manifest, and where the two disagree |
+//! | [`mail`] | where mail comes from, and what becomes of copies of what a forge knows |
 //! | [`manifest`] | one file in which a repository declares what it publishes |
 //! | [`kept`] | any fact with the times at which it was seen |
 //! | [`purl`] | the package URL of an ecosystem's package |
@@ -24,6 +25,7 @@ pub mod hex;
 pub mod json;
 pub mod kept;
 pub mod license;
+pub mod mail;
 pub mod manifest;
 pub mod purl;
 pub mod repository;

@@ -77,7 +77,7 @@ fn run(session: &Session, command: Command) -> Result<Exit> {
         Command::Doctor(args) => until_interrupted(commands::doctor::run(session, args)),
         Command::Sim(args) => block_on(commands::sim::run(session, args)),
         Command::Manifest(args) => commands::manifest::run(session, &args),
-        Command::Mail(command) => commands::mail::run(session, &command),
+        Command::Mail(command) => commands::mail::run(session, command),
         Command::Pypi(command) => until_interrupted(commands::pypi::run(session, command)),
         Command::Config(command) => commands::config::run(session, &command),
         Command::Health(args) => commands::health::run(session, &args),

@@ -35,6 +35,7 @@ pub(crate) fn with_environment(
         distribution: distribution(settings),
         goindex: goindex(settings, &about),
         license: collect::license::Desk::new(license(settings, &about)?),
+        mail: mail(settings, &about)?,
     })
 }
 
@@ -82,6 +83,27 @@ pub(crate) fn license(
     license.min_free_bytes = set.min_free;
     license.cross_check_one_in = set.cross_check_one_in;
     Ok(license)
+}
+
+/// What is set about mail, the rules of the user's own among it.
+fn mail(settings: &Settings, about: &http::Settings) -> Result<collect::mail::Settings> {
+    let set = &settings.mail;
+    let user_agent = match &set.polite_address {
+        Some(address) => format!("{} mailto:{address}", about.user_agent()),
+        None => about.user_agent(),
+    };
+    let objects = settings.fetched.join("mail");
+    let git = collect::git::remote::Settings::new(&objects, user_agent);
+    let mut mail = collect::mail::Settings::new(objects.join("spool"), git);
+    mail.mirror_handling = set.mirror_handling;
+    mail.backfill_months = set.backfill_months;
+    for file in &set.rules {
+        let text =
+            std::fs::read_to_string(file).map_err(|error| Failure::unreadable(file, &error))?;
+        let system = file.file_stem().unwrap_or_default().to_string_lossy();
+        mail.rules.insert(system.into_owned(), text);
+    }
+    Ok(mail)
 }
 
 /// What is set about asking where repositories are published.

@@ -56,7 +56,10 @@ pub(crate) fn worker_in(
         let slots = settings.pools.get(name);
         let round = settings.rounds.get(round.as_str());
         let workers = slots.and_then(|slots| slots.workers);
-        let workers = workers.or_else(|| round.map(|round| round.workers));
+        let workers = match name {
+            "mail-resolve" => workers.or(Some(settings.mail.resolver_workers)),
+            _ => workers.or_else(|| round.map(|round| round.workers)),
+        };
         let workers = workers.unwrap_or(4);
         let mut pool = Pool::new(name, workers as usize);
         pool.min_start_gap = slots.map_or(pool.min_start_gap, |slots| slots.min_start_gap);

@@ -13,6 +13,7 @@
 //! | [`distribution`] | what follows from them: pairings, gaps, events, figures |
 //! | [`goindex`] | tags, the Go module versions they name, and the feed of them |
 //! | [`license`] | what scanners find in files, and what that makes of repositories |
+//! | [`mail`] | what mail archives hold, the messages in it, threads, patch series, search |
 //! | [`drill`] | what drills write, to be counted |
 //! | [`http_cache`] | answers of upstreams with their validators, bounded |
 //! | [`manifest_blobs`] | contents of manifests by their id, bounded |
@@ -37,6 +38,7 @@ pub mod group_sources;
 pub mod groups;
 pub mod http_cache;
 pub mod license;
+pub mod mail;
 pub mod manifest_blobs;
 pub mod metadata;
 pub mod observed;

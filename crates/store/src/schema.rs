@@ -72,5 +72,11 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0011_license.sql"),
             serves: 1,
         },
+        Migration {
+            number: 12,
+            name: "mail",
+            sql: include_str!("../migrations/0012_mail.sql"),
+            serves: 1,
+        },
     ],
 };

@@ -14,6 +14,7 @@
 //! error ([`GitError::NotARepository`]).
 
 mod blobs;
+mod changes;
 mod command;
 mod commits;
 mod error;
@@ -24,6 +25,7 @@ mod tree;
 use std::time::Duration;
 
 pub use blobs::Blob;
+pub use changes::{Change, Changed};
 pub use error::GitError;
 pub use local::{Head, Local};
 pub use tree::{Entry, EntryKind};

@@ -1,6 +1,10 @@
 //! A question to an upstream.
 
-use std::fmt::{self, Write as _};
+use std::{
+    fmt::{self, Write as _},
+    path::PathBuf,
+    time::Duration,
+};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -36,6 +40,8 @@ pub struct Ask {
     pub(super) absent_as_page: bool,
     pub(super) range: Option<(u64, u64)>,
     pub(super) max_bytes: Option<u64>,
+    pub(super) spool: Option<PathBuf>,
+    pub(super) patience: Option<Duration>,
     pub(super) budget: Option<&'static str>,
     pub(super) same_for_all: bool,
     pub(super) repeatable: bool,
@@ -86,6 +92,8 @@ impl Ask {
             absent_as_page: false,
             range: None,
             max_bytes: None,
+            spool: None,
+            patience: None,
             budget: None,
             same_for_all: false,
             repeatable: true,
@@ -177,6 +185,21 @@ impl Ask {
     /// Takes more, or less, than the upstream's usual limit.
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = Some(bytes);
+        self
+    }
+
+    /// Writes the body to a file as it arrives, whatever its size up to the limit: nothing keeps the
+    /// other side waiting, and nothing large is held. The answer's own body is only its beginning.
+    /// A file of an answer that did not come whole is not to be read.
+    pub fn spool(mut self, file: impl Into<PathBuf>) -> Self {
+        self.spool = Some(file.into());
+        self.cached = false;
+        self
+    }
+
+    /// Waits longer, or less long, for the whole than is usual for the upstream.
+    pub fn patience(mut self, limit: Duration) -> Self {
+        self.patience = Some(limit);
         self
     }
 

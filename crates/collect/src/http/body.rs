@@ -4,15 +4,19 @@
 //! decompression makes much of little; nothing beyond the limit is ever held. Decompression is
 //! done here and not by the client library, which would hide both numbers.
 
-use std::{io, time::Duration};
+use std::{io, path::Path, time::Duration};
 
 use flate2::write::MultiGzDecoder;
 use reqwest::{
     Response,
     header::{CONTENT_ENCODING, CONTENT_LENGTH},
 };
+use tokio::io::AsyncWriteExt as _;
 
 use super::{failure, settings::Limits, unknown::Class};
+
+/// Of a body that goes to a file this much is looked at.
+const SPOOLED_START: usize = 4 << 10;
 
 /// Decompression is not looked at before this much has come out.
 const RATIO_FROM: u64 = 1 << 20;
@@ -40,6 +44,58 @@ pub(super) async fn read(
         Ok(bytes) => Ok(Body { bytes, wire }),
         Err(fault) => Err((fault, wire)),
     }
+}
+
+/// Writes the body to a file as it comes; holds only its beginning.
+pub(super) async fn spool(
+    mut response: Response,
+    limits: &Limits,
+    most: u64,
+    file: &Path,
+) -> Result<Body, (Fault, u64)> {
+    let mut body = Body::default();
+    match spool_whole(&mut response, limits, most, file, &mut body).await {
+        Ok(()) => Ok(body),
+        Err(fault) => Err((fault, body.wire)),
+    }
+}
+
+async fn spool_whole(
+    response: &mut Response,
+    limits: &Limits,
+    most: u64,
+    file: &Path,
+    body: &mut Body,
+) -> Result<(), Fault> {
+    if encoding(response)? != Encoding::Plain {
+        let why = "the body is in an encoding that was not asked for";
+        return Err((Class::Undecodable, why.into()));
+    }
+    let unwritten = |error: io::Error| {
+        let why = format!("the body cannot be written to {}: {error}", file.display());
+        (Class::Settings, why)
+    };
+    let mut out = tokio::fs::File::create(file).await.map_err(unwritten)?;
+    loop {
+        let chunk = match tokio::time::timeout(limits.idle, response.chunk()).await {
+            Ok(Ok(Some(chunk))) => chunk,
+            Ok(Ok(None)) => break,
+            Ok(Err(error)) => return Err(failure::in_body(&error)),
+            Err(_) => {
+                let why = format!("the body stood still for {:?}", limits.idle);
+                return Err((Class::Transient, why));
+            }
+        };
+        body.wire += chunk.len() as u64;
+        if body.wire > most {
+            return Err(too_large(most));
+        }
+        let missing = SPOOLED_START - body.bytes.len();
+        body.bytes
+            .extend_from_slice(&chunk[..missing.min(chunk.len())]);
+        out.write_all(&chunk).await.map_err(unwritten)?;
+    }
+    out.flush().await.map_err(unwritten)
 }
 
 /// The beginning of the body of an error, which is only quoted: whatever goes wrong cuts it short.

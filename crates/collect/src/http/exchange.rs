@@ -47,7 +47,8 @@ impl Asking<'_> {
         granted: &mut Granted,
         known: Option<&Known>,
     ) -> Asked<Arrived> {
-        let limit = self.upstream.limits().total;
+        let usual = self.upstream.limits().total;
+        let limit = self.ask.patience.unwrap_or(usual);
         let followed = timeout(limit, self.follow(url, granted, known)).await;
         followed.unwrap_or_else(|_| {
             Err(self.unknown(Class::Transient, &format!("not done after {limit:?}")))
@@ -163,6 +164,7 @@ impl Asking<'_> {
             Some((first, last)) => request
                 .header(RANGE, format!("bytes={first}-{last}"))
                 .header(ACCEPT_ENCODING, "identity"),
+            None if self.ask.spool.is_some() => request.header(ACCEPT_ENCODING, "identity"),
             None => request.header(ACCEPT_ENCODING, "gzip"),
         };
         // To another host goes nothing that was meant for this one.
@@ -239,7 +241,11 @@ impl Asking<'_> {
             return Ok(body);
         }
         let most = self.ask.max_bytes.unwrap_or(limits.body);
-        match body::read(response, limits, most).await {
+        let read = match &self.ask.spool {
+            Some(file) => body::spool(response, limits, most, file).await,
+            None => body::read(response, limits, most).await,
+        };
+        match read {
             Ok(body) => {
                 self.note.bytes += body.wire;
                 Ok(body)

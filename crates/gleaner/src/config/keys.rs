@@ -297,7 +297,51 @@ static LICENSE: [Key; 13] = {
         ),
     ]
 };
-static MAIL: [Key; 4] = round_keys("2", "30d", "6h");
+static MAIL: [Key; 9] = {
+    let [enabled, workers, cadence, max_run] = round_keys("2", "30d", "6h");
+    [
+        enabled,
+        Key {
+            doc: "How many lists are fetched at once in one process. `[upstream.NAME]` limits a single archive.",
+            ..workers
+        },
+        cadence,
+        max_run,
+        key(
+            "backfill_months",
+            Kind::count(0, 1200, "0 reads everything"),
+            "6",
+            "How many months of a list in Pony Mail are read the first time; 0 reads everything. Epochs of public-inbox are always read whole.",
+        ),
+        unset(
+            "polite_address",
+            Kind::Mail,
+            "ops@example.org",
+            "Where the owners of archives can write to; told in the User-Agent.",
+        ),
+        key(
+            "mirror_handling",
+            Kind::Word {
+                words: &["skip", "metadata_only", "full"],
+                expected: "skip, metadata_only or full",
+            },
+            "metadata_only",
+            "What becomes of mail that copies what a forge tells: skip it, keep all but its text, or keep it in full. Its bytes stay in any case: `gleaner mail project --again` applies a change to old mail.",
+        ),
+        key(
+            "resolver_workers",
+            Kind::count(1, 100, "one resolver is the least"),
+            "1",
+            "How many lists are turned into messages at once in one process.",
+        ),
+        unset(
+            "rules",
+            Kind::Paths,
+            "/etc/gleaner/mail/apache.toml",
+            "Files of rules in place of the shipped ones, named by the system they are for.",
+        ),
+    ]
+};
 static GOINDEX: [Key; 8] = {
     let [enabled, workers, cadence, max_run] = round_keys("10", "1d", "30m");
     [

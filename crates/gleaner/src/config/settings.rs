@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
+use facts::mail::MirrorHandling;
+
 use super::{Config, Origin, SECTIONS, Value};
 
 /// Everything that can be set.
@@ -15,6 +17,7 @@ pub(crate) struct Settings {
     pub(crate) distribution: Distribution,
     pub(crate) goindex: GoIndex,
     pub(crate) license: License,
+    pub(crate) mail: Mail,
     /// By the name of the upstream: `deps.dev`, `github.com`…
     pub(crate) upstreams: BTreeMap<String, Upstream>,
     pub(crate) pools: BTreeMap<String, Pool>,
@@ -101,6 +104,16 @@ pub(crate) struct License {
     pub(crate) cross_check_one_in: u32,
 }
 
+/// `[mail]`, beside what every round has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mail {
+    pub(crate) backfill_months: i64,
+    pub(crate) polite_address: Option<String>,
+    pub(crate) mirror_handling: MirrorHandling,
+    pub(crate) resolver_workers: u32,
+    pub(crate) rules: Vec<PathBuf>,
+}
+
 /// `[upstream.NAME]`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Upstream {
@@ -176,6 +189,7 @@ impl Settings {
                 check_vanity_paths: goindex.switch("check_vanity_paths"),
             },
             license: license(&Reader(config, "license", None)),
+            mail: mail(&Reader(config, "mail", None)),
             upstreams: upstreams.collect(),
             pools: pools.collect(),
             fetched: std::env::temp_dir().join("gleaner-git"),
@@ -193,6 +207,20 @@ impl Database {
             statement_cache: self.statement_cache,
             sync_every_commit: self.sync_every_commit,
         }
+    }
+}
+
+fn mail(read: &Reader<'_>) -> Mail {
+    let months = read.count("backfill_months").map(i64::from);
+    let handling = read
+        .text("mirror_handling")
+        .and_then(|word| word.parse().ok());
+    Mail {
+        backfill_months: months.unwrap_or(6),
+        polite_address: read.text("polite_address"),
+        mirror_handling: handling.unwrap_or_default(),
+        resolver_workers: read.count("resolver_workers").unwrap_or(1),
+        rules: read.paths("rules"),
     }
 }
 

@@ -34,6 +34,12 @@ pub(crate) enum Kind {
     Mail,
     /// What can stand in a header.
     Line,
+    /// One of a few words.
+    Word {
+        words: &'static [&'static str],
+        /// The same for people.
+        expected: &'static str,
+    },
 }
 
 /// What a setting holds.
@@ -147,6 +153,7 @@ impl Kind {
             }
             Self::Mail if is_mail(text) => Ok(Value::Mail(text.to_owned())),
             Self::Line if is_line(text) => Ok(Value::Line(text.to_owned())),
+            Self::Word { words, .. } if words.contains(&text) => Ok(Value::Line(text.to_owned())),
             _ => Err(self.mismatch(text)),
         }
     }
@@ -197,6 +204,7 @@ impl Kind {
             Self::Addresses => "a list of addresses",
             Self::Mail => "an address such as \"ops@example.org\"",
             Self::Line => "one line of plain ASCII",
+            Self::Word { expected, .. } => expected,
         }
     }
 }

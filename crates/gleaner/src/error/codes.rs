@@ -127,11 +127,10 @@ codes! {
         "the database holds something unexpected",
         "A statement was refused or a value is not what belongs there. If nobody changed the \
          database by hand, this is a bug in gleaner: please report it with the whole message.";
-    UPSTREAM_SILENT = "E-UPSTREAM-SILENT", Unavailable,
-        "somebody outside could not be asked",
-        "A server did not answer, answered with an error, or with something that cannot be its \
-         answer. That says nothing about what was asked for: try again later. `gleaner doctor` \
-         looks at every configured upstream.";
+    UPSTREAM = "E-UPSTREAM-UNAVAILABLE", Unavailable,
+        "a service elsewhere gave no answer that can be used",
+        "It is down, limits requests, or shows a page for people where data should be. Nothing was \
+         changed. `gleaner upstream list` tells how it fares, `gleaner doctor` asks it once.";
     FULL = "E-LOCAL-FULL", Local,
         "a disk is full",
         "What was being written was rolled back, what was committed before is safe. Make room and \

@@ -254,7 +254,7 @@ impl Threads {
 
 /// The ancestors oldest first, the direct parent last. A single In-Reply-To names the parent;
 /// several are the guess of some client, and come before the references.
-fn chain(message: Links<'_>) -> Vec<&str> {
+pub fn chain(message: Links<'_>) -> Vec<&str> {
     let mut chain: Vec<&str> = Vec::with_capacity(message.references.len() + 1);
     let (guesses, parent) = match message.in_reply_to {
         [parent] => (&[][..], Some(parent.as_str())),

@@ -5,6 +5,7 @@ mod csv;
 mod distribution;
 mod go;
 pub(crate) mod license;
+mod mail;
 mod operations;
 mod repos;
 mod units;
@@ -38,6 +39,17 @@ pub(crate) fn router() -> Router<Web> {
         .route("/go/status", get(go::status))
         .route("/go/modules", get(go::list))
         .route("/go/modules/{*path}", get(go::show))
+        .route("/mail/lists", get(mail::lists))
+        .route("/mail/lists/{list}", get(mail::show_list))
+        .route("/mail/lists/{list}/messages", get(mail::messages))
+        .route("/mail/lists/{list}/threads", get(mail::threads))
+        .route("/mail/messages/{id}", get(mail::message))
+        .route("/mail/messages/{id}/raw", get(mail::raw))
+        .route("/mail/messages/{id}/thread", get(mail::thread))
+        .route("/mail/messages/{id}/thread.mbox", get(mail::mbox))
+        .route("/mail/search", get(mail::search))
+        .route("/mail/stats", get(mail::stats))
+        .route("/mailing-list/stats", get(mail::old_stats))
         .route("/distribution/stats", get(distribution::stats))
         .route("/distribution/gaps", get(distribution::gaps))
         .route("/distribution/gaps.csv", get(distribution::gaps_csv))

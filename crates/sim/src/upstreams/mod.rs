@@ -8,6 +8,7 @@ mod gitea;
 mod github;
 mod gitlab;
 mod plain;
+mod pony_mail;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub use {
     github::{GitHub, GitHubLimits},
     gitlab::{GitLab, GitLabLimits},
     plain::Plain,
+    pony_mail::{ArchivedMail, PonyMail},
 };
 
 use crate::upstream::Upstream;
@@ -34,5 +36,6 @@ pub fn all() -> Vec<Arc<dyn Upstream>> {
         Arc::new(DepsDev::new()),
         Arc::new(Ecosystems::new()),
         Arc::new(Plain::new("plain.example.org")),
+        Arc::new(PonyMail::new("lists.apache.org")),
     ]
 }

@@ -31,6 +31,8 @@ pub enum Contents {
     Blobless,
     /// All blobs.
     Whole,
+    /// All blobs of the whole history.
+    History,
 }
 
 /// What was fetched. As long as it lives, nobody else works on the same objects.
@@ -111,6 +113,7 @@ impl Remote {
         let mut question = match contents {
             Contents::Blobless => Question::Blobless,
             Contents::Whole => Question::Shallow,
+            Contents::History => Question::Deep,
         };
         let (mut place, mut moves, mut sha256) = (self.place.clone(), 0, wants_sha256(wants));
         let (mut fallbacks, mut requests) = (Vec::new(), 0);

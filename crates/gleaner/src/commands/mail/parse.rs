@@ -142,7 +142,7 @@ fn read(session: &Session, source: &Source, list: &mut List<MessageRow>) -> Resu
     Ok(())
 }
 
-fn whole(archive: Archive) -> io::Result<(Vec<u8>, bool)> {
+pub(super) fn whole(archive: Archive) -> io::Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::new();
     let limit = MAX_MESSAGE + 1;
     archive.reader.take(limit).read_to_end(&mut bytes)?;
@@ -154,7 +154,7 @@ fn whole(archive: Archive) -> io::Result<(Vec<u8>, bool)> {
 }
 
 /// A file that is not there is the user's mistake; one that is damaged is a matter of data.
-fn unreadable(path: &Path, error: &io::Error) -> Failure {
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> Failure {
     let damaged = matches!(
         error.kind(),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof

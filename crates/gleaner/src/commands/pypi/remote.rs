@@ -52,7 +52,7 @@ pub(super) async fn read(session: &Session, address: &str) -> Result<Distributio
         }
         Answer::Unknown(why) => {
             let message = format!("`{}` could not be read: {why}", place.shown);
-            Err(Failure::new(&codes::UPSTREAM_SILENT, message))
+            Err(Failure::new(&codes::UPSTREAM, message))
         }
     }
 }

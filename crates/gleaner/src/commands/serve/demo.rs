@@ -13,7 +13,7 @@ use sim::{Server, WorldClock, WorldSize};
 use store::group_sources::Wanted;
 
 use crate::{
-    commands::{group, repo},
+    commands::{group, mail, repo},
     config::{Settings, Upstream},
     error::{Failure, Result, at_database, codes},
     outside, rounds,
@@ -67,8 +67,9 @@ impl Demo {
         let engine = Engine::new(db, clock);
         repo::add_batch(&engine, &addresses, None, &settings).await?;
         let forges = follow(&engine, &world).await?;
+        let lists = register_lists(&engine).await?;
         session.printer.note(&format!(
-            "a demo of {} generated repositories and {forges} simulated forges; nothing is kept",
+            "a demo of {} generated repositories, {forges} simulated forges and {lists} mailing lists; nothing is kept",
             addresses.len()
         ));
         Ok(Self {
@@ -141,6 +142,15 @@ async fn follow(engine: &Engine, world: &Server) -> Result<usize> {
         followed += 1;
     }
     Ok(followed)
+}
+
+/// Has the mail of the world's lists read.
+async fn register_lists(engine: &Engine) -> Result<usize> {
+    let lists = ["dev@meadow.apache.org", "users@meadow.apache.org"];
+    for address in lists {
+        mail::register::register_pony_mail(engine, address, "https://lists.apache.org").await?;
+    }
+    Ok(lists.len())
 }
 
 fn local_address(path: &Path) -> Result<RepositoryUrl> {

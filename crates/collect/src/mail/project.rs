@@ -1,0 +1,161 @@
+//! `mail/project`: ties messages to the repositories and people they concern, as those become known.
+//!
+//! One unit for all mail. It runs when messages were written, and comes back every hour while
+//! somebody is still unknown.
+
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use db::{Timestamp, Tx};
+use engine::{Ending, Enqueue, Outcome, Run, RunError};
+use serde::{Deserialize, Serialize};
+use store::mail::{self, Projected};
+
+use crate::{
+    collector::{Collector, Need, kind},
+    repo_metadata::enqueue,
+};
+
+/// Messages in one transaction; each may change a few rows more of its thread.
+const BATCH: usize = 500;
+/// What became known meanwhile is looked up this often.
+const AGAIN: Duration = Duration::from_hours(1);
+
+/// Ties messages to what they concern.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MailProject;
+
+/// There is one.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Subject {}
+
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    looked_at: usize,
+    linked: usize,
+    waiting: usize,
+    keys_found: u64,
+    repositories_found: u64,
+    senders_found: u64,
+    repositories_unknown: i64,
+    senders_unknown: i64,
+}
+
+/// The unit.
+pub fn unit() -> Enqueue {
+    Enqueue::new(&kind::<MailProject>(), "all")
+        .payload(serde_json::to_value(Subject {}).unwrap_or_default())
+}
+
+/// Has what was written tied, in the transaction that writes it.
+pub(super) async fn wake(tx: &mut Tx, _list: i64, now: Timestamp) -> Result<(), RunError> {
+    enqueue(tx, &[unit().now()], now).await
+}
+
+impl Collector for MailProject {
+    const NAME: &'static str = "mail/project";
+    const SUMMARY: &'static str = "ties messages to repositories, issues and people";
+    const VERSION: i64 = 1;
+    const CADENCE: Option<Duration> = None;
+    const POOL: &'static str = "mail-resolve";
+    const MAX_RUN: Duration = Duration::from_hours(6);
+    const NEEDS: &'static [Need] = &[];
+
+    type Subject = Subject;
+    type Cursor = ();
+
+    async fn run(
+        &self,
+        _subject: Subject,
+        _cursor: Option<()>,
+        cx: &Run,
+    ) -> Result<Ending, RunError> {
+        let step = Step::default();
+        cx.commit(&(), &step, |tx, step| Box::pin(step.take(tx)))
+            .await?;
+        let mut report = Report {
+            keys_found: step.keys.into_inner(),
+            repositories_found: step.signals.into_inner(),
+            senders_found: step.senders.into_inner(),
+            repositories_unknown: step.signals_left.into_inner(),
+            senders_unknown: step.senders_left.into_inner(),
+            ..Report::default()
+        };
+        let mut after = 0;
+        loop {
+            if cx.cancelled().is_cancelled() {
+                return Err(RunError::Interrupted);
+            }
+            let batch = Batch {
+                after,
+                now: cx.clock().now(),
+                done: Mutex::default(),
+            };
+            cx.commit(&(), &batch, |tx, batch| Box::pin(batch.take(tx)))
+                .await?;
+            let done = batch.done.into_inner().unwrap_or_default();
+            if done.looked_at == 0 {
+                break;
+            }
+            after = done.last;
+            report.looked_at += done.looked_at;
+            report.linked += done.linked;
+            report.waiting += done.waiting;
+        }
+        let unknown = report.repositories_unknown + report.senders_unknown;
+        if unknown == 0 && report.waiting == 0 {
+            return Ok(cx.end(Outcome::Done, report));
+        }
+        let outcome = Outcome::Retry {
+            at: cx.clock().now().plus(AGAIN),
+            why: "repositories, issues or senders are not known yet".to_owned(),
+        };
+        Ok(cx.end(outcome, report))
+    }
+}
+
+struct Batch {
+    after: i64,
+    now: Timestamp,
+    /// The transaction may be run again, and then tells anew.
+    done: Mutex<Projected>,
+}
+
+impl Batch {
+    async fn take(&self, tx: &mut Tx) -> Result<(), RunError> {
+        let done = mail::project(tx, self.after, BATCH, self.now).await?;
+        if let Ok(mut place) = self.done.lock() {
+            *place = done;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Step {
+    keys: AtomicU64,
+    signals: AtomicU64,
+    senders: AtomicU64,
+    signals_left: AtomicI64,
+    senders_left: AtomicI64,
+}
+
+impl Step {
+    async fn take(&self, tx: &mut Tx) -> Result<(), RunError> {
+        let keys = mail::backfill_keys(tx).await?;
+        self.keys.store(keys, Ordering::Relaxed);
+        let signals = mail::resolve_signals(tx).await?;
+        let senders = mail::resolve_senders(tx).await?;
+        let (signals_left, senders_left) = mail::unresolved(tx).await?;
+        self.signals.store(signals, Ordering::Relaxed);
+        self.senders.store(senders, Ordering::Relaxed);
+        self.signals_left.store(signals_left, Ordering::Relaxed);
+        self.senders_left.store(senders_left, Ordering::Relaxed);
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! Against the real public-inbox, where it is installed: collect, change the archive, collect again.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use db::testing::both;
+use facts::mail::Archive;
+
+use crate::world::{PARTS, World, source};
+
+/// Imports an mbox with epochs as small as one likes.
+const IMPORT: &str = r"
+use PublicInbox::InboxWritable; use PublicInbox::V2Writable; use PublicInbox::MboxReader; use PublicInbox::Eml;
+my ($mbox,$dir,$addr,$rot)=@ARGV;
+my $ibx=PublicInbox::Inbox->new({inboxdir=>$dir,name=>'things',version=>2,address=>[$addr],indexlevel=>'basic'});
+my $iw=PublicInbox::InboxWritable->new($ibx); $iw->init_inbox(1) unless -d qq($dir/git);
+my $im=$iw->importer(0); $im->{rotate_bytes}=$rot if $rot; open my $fh,'<',$mbox or die; my ($n,$d)=(0,0);
+PublicInbox::MboxReader->mboxrd($fh,sub{ $im->add($_[0])?$n++:$d++ }); $im->done;
+";
+
+const ADDRESS: &str = "things@example.org";
+
+struct Real {
+    home: PathBuf,
+    server: Option<Child>,
+}
+
+impl Drop for Real {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.server {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
+impl Real {
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env("HOME", &self.home)
+            .env("PI_DIR", self.home.join(".public-inbox"))
+            .env("GIT_CONFIG_NOSYSTEM", "1");
+        command
+    }
+
+    fn run(&self, program: &str, args: &[&str], input: Option<&Path>) {
+        let mut command = self.command(program);
+        command.args(args);
+        if let Some(input) = input {
+            command.stdin(Stdio::from(std::fs::File::open(input).unwrap()));
+        }
+        let said = command.output().unwrap();
+        let complaint = String::from_utf8_lossy(&said.stderr);
+        assert!(said.status.success(), "{program} {args:?}: {complaint}");
+    }
+
+    fn inbox(&self) -> String {
+        self.home.join("things").to_string_lossy().into_owned()
+    }
+
+    fn import(&self, mails: &[String], rotate: &str) {
+        let mbox: String = mails
+            .iter()
+            .map(|mail| {
+                let quoted = mail.replace("\nFrom ", "\n>From ");
+                format!("From mboxrd@z Thu Jan  1 00:00:00 1970\n{quoted}\n")
+            })
+            .collect();
+        let (file, script) = (self.home.join("in.mbox"), self.home.join("imp.pl"));
+        std::fs::write(&file, mbox).unwrap();
+        std::fs::write(&script, IMPORT).unwrap();
+        let file = file.to_string_lossy().into_owned();
+        self.run(
+            "perl",
+            &[
+                &script.to_string_lossy(),
+                &file,
+                &self.inbox(),
+                ADDRESS,
+                rotate,
+            ],
+            None,
+        );
+    }
+}
+
+/// A port that nobody has at the moment.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+fn one(number: u32) -> String {
+    let padding = "All work and no play makes a dull list.\n".repeat(20);
+    let date = format!("2018-01-01T00:{:02}:{:02}Z", number / 60, number % 60);
+    let mail = source(&format!("{number}@x"), &date, &format!("about {number}"));
+    // Mail is removed from the inboxes that it was sent to.
+    format!("{mail}{padding}").replace("dev@example.apache.org", ADDRESS)
+}
+
+both! {
+    const PARTS: &[db::Part] = PARTS;
+
+    async fn heavy_the_store_equals_a_real_archive_that_changes(db: TestDb) {
+        let missing = Command::new("public-inbox-httpd").arg("--help").output().is_err();
+        if missing {
+            assert!(std::env::var_os("GLEANER_NEEDS_PUBLIC_INBOX").is_none(), "public-inbox is not installed");
+            eprintln!("NOT TESTED: public-inbox is not installed (`apt-get install public-inbox`)");
+            return;
+        }
+        let mut world = World::new(&db).await;
+        let mut real = Real { home: world.directory.path().join("home"), server: None };
+        std::fs::create_dir(&real.home).unwrap();
+        let port = free_port();
+        let url = format!("http://127.0.0.1:{port}/things");
+        real.run("git", &["config", "--global", "user.name", "t"], None);
+        real.run("git", &["config", "--global", "user.email", "t@example.org"], None);
+        real.run("public-inbox-init", &["-V2", "-L", "basic", "things", &real.inbox(), &url, ADDRESS], None);
+        let mails: Vec<String> = (0..12).map(one).collect();
+        real.import(&mails, "6000");
+        let mut server = real.command("public-inbox-httpd");
+        server.args(["-l", &format!("http://127.0.0.1:{port}"), "-W0"]).stdout(Stdio::null()).stderr(Stdio::null());
+        real.server = Some(server.spawn().unwrap());
+        for _ in 0..200 {
+            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        world.inboxes = Some(format!("http://127.0.0.1:{port}"));
+        let list = world.register(Archive::PublicInbox, ADDRESS).await;
+        world.run().await;
+        let all: Vec<String> = (0..12).map(|number| format!("{number}@x")).collect();
+        assert_eq!(world.ids(list).await, all);
+        assert!(world.part(list, "1").await.is_some(), "there are several epochs");
+
+        // Remove one, edit one, purge one, add one.
+        let raw = |number: usize| {
+            let file = real.home.join(format!("{number}.eml"));
+            std::fs::write(&file, &mails[number]).unwrap();
+            file
+        };
+        real.run("public-inbox-learn", &["rm"], Some(&raw(3)));
+        real.run("public-inbox-purge", &[&real.inbox()], Some(&raw(5)));
+        let file = raw(7).to_string_lossy().into_owned();
+        let mut edit = real.command("public-inbox-edit");
+        edit.env("MAIL_EDITOR", "sed -i s/Words/Better/").args(["-F", &file, &real.inbox()]);
+        let said = edit.output().unwrap();
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        real.import(&[one(40)], "6000");
+        world.fetch().await;
+        let expected: Vec<String> = [0, 1, 2, 4, 6, 7, 8, 9, 10, 11, 40].iter().map(|number| format!("{number}@x")).collect();
+        assert_eq!(world.ids(list).await, expected);
+        let view = store::mail::by_message_id(&db, "7@x").await.unwrap();
+        assert_eq!(view.len(), 1);
+        assert!(view[0].body.as_deref().unwrap().starts_with("Better"));
+    }
+}
