@@ -220,7 +220,8 @@ fn perceval(
         .print("parse_classify", theirs, "messages/s/core")?;
     figure
         .peer("perceval")
-        .print("ratio", rate / theirs, "times")
+        .print("ratio", rate / theirs, "times")?;
+    Ok(())
 }
 
 /// Seconds that this thread has had a core.

@@ -38,6 +38,13 @@ if command -v systemctl >/dev/null; then systemctl disable pgbouncer || true; fi
 if command -v update-rc.d >/dev/null; then update-rc.d pgbouncer disable || true; fi
 "#;
 
+/// The tools alone: the package starts nothing by itself.
+const INSTALL_PUBLIC_INBOX: &str = r"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update
+apt-get install -y --no-install-recommends public-inbox
+";
+
 /// A cluster of our own, after installing what it needs.
 pub(crate) fn start() -> anyhow::Result<Cluster> {
     let found = || Cluster::find_binaries().is_some();
@@ -57,6 +64,18 @@ pub(crate) fn find_pooler() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Installs public-inbox where it is missing, as far as that can be done; tells whether it is there.
+/// Its test is the only one that needs it, and says so when it cannot run.
+pub(crate) fn find_public_inbox() -> bool {
+    let found = || steps::is_there("public-inbox-init", &["--help"]);
+    if !found()
+        && let Err(error) = install(INSTALL_PUBLIC_INBOX, "public-inbox", INBOX_HINT, found)
+    {
+        eprintln!("NOT TESTED against a real public-inbox: {error}");
+    }
+    found()
+}
+
 /// Starts a cluster for a person or a script, until our input ends.
 pub(crate) fn lend() -> anyhow::Result<()> {
     let cluster = start()?;
@@ -71,6 +90,8 @@ const SERVER_HINT: &str = "run `apt-get install postgresql` as root (Debian, Ubu
                            needs to be running";
 const POOLER_HINT: &str = "run `apt-get install pgbouncer` as root (Debian, Ubuntu), `dnf install \
                            pgbouncer` (Fedora) or `brew install pgbouncer`; it needs not be running";
+
+const INBOX_HINT: &str = "run `apt-get install public-inbox` as root (Debian, Ubuntu)";
 
 /// Runs the script `how` as root, if we may; `found` says whether that was enough.
 fn install(how: &str, what: &str, hint: &str, found: impl Fn() -> bool) -> anyhow::Result<()> {

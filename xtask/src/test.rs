@@ -11,6 +11,9 @@ use crate::{go, postgres, steps};
 /// Where tests find the run's cluster; a test that is run alone starts its own.
 const CLUSTER: &str = "GLEANER_TEST_POSTGRES";
 
+/// With this set, the test against a real public-inbox fails where there is none.
+const INBOX: &str = "GLEANER_NEEDS_PUBLIC_INBOX";
+
 /// Tests that have a long version take it when this is set.
 const LONG: &str = "GLEANER_LONG";
 
@@ -41,6 +44,7 @@ fn run_with(args: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<ExitC
         );
     }
     postgres::find_pooler()?;
+    let inbox = postgres::find_public_inbox().then_some((INBOX, "1"));
     let cluster = match std::env::var(CLUSTER) {
         Ok(_) => None,
         Err(_) => Some(postgres::start()?),
@@ -48,7 +52,8 @@ fn run_with(args: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<ExitC
     let url = cluster.as_ref().map(|cluster| (CLUSTER, cluster.url()));
     let go = go::for_tests();
     let go = go.as_ref().map(|(name, value)| (*name, value.as_str()));
-    let environment: Vec<_> = environment.iter().copied().chain(url).chain(go).collect();
+    let environment = environment.iter().copied().chain(inbox);
+    let environment: Vec<_> = environment.chain(url).chain(go).collect();
 
     let runner = Runner::find();
     if args.is_empty() && runner == Runner::Nextest {

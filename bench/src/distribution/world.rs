@@ -187,22 +187,9 @@ fn outside(server: &Server, fresh: &Fresh, clock: Clock, speed: u32) -> anyhow::
         settings.upstreams.insert(name.to_owned(), upstream);
     }
     let upstreams = fresh.engine.upstreams().clone();
-    // No Go index here: nobody is asked by git for it.
-    let git = collect::git::remote::Settings::new(std::env::temp_dir(), "bench");
-    Ok(Outside {
-        http: Http::new(&settings, fresh.db().clone(), clock, upstreams)?,
-        distribution: collect::distribution::Settings::default(),
-        goindex: collect::goindex::Settings::new(git.clone()),
-        license: no_license(git),
-    })
-}
-
-/// No licenses either.
-fn no_license(git: collect::git::remote::Settings) -> collect::license::Desk {
-    let servers = collect::goindex::Settings::new(git);
-    let mut settings = collect::license::Settings::new(servers, std::env::temp_dir());
-    settings.enabled = false;
-    collect::license::Desk::new(settings)
+    let http = Http::new(&settings, fresh.db().clone(), clock, upstreams)?;
+    // Nobody is asked by git here.
+    Ok(Outside::with_defaults(http, &std::env::temp_dir()))
 }
 
 /// Moves the world's time on, so many times as fast as life.

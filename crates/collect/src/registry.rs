@@ -1,5 +1,7 @@
 //! All collectors. Adding one is its directory and one line in [`entries`].
 
+use std::path::Path;
+
 use db::Timestamp;
 use engine::{Enqueue, Requirement};
 use facts::repository::RepositoryUrl;
@@ -17,6 +19,7 @@ use crate::{
         releases::Releases,
     },
     drill::Drill,
+    git,
     goindex::{self, GoList, GoPublish, GoTags, GoVanity},
     http::Http,
     license::{self, LicenseScan},
@@ -41,6 +44,22 @@ pub struct Outside {
 }
 
 impl Outside {
+    /// As it is without a configuration, with a client that its caller has set up and files of git
+    /// below `place`. Licenses are not scanned: that is for those who say how.
+    pub fn with_defaults(http: Http, place: &Path) -> Self {
+        let git = git::remote::Settings::new(place.join("git"), "gleaner");
+        let goindex = goindex::Settings::new(git.clone());
+        let mut license = license::Settings::new(goindex.clone(), place.join("license"));
+        license.enabled = false;
+        Self {
+            http,
+            distribution: distribution::Settings::default(),
+            goindex,
+            license: license::Desk::new(license),
+            mail: mail::Settings::new(place.join("mail"), git),
+        }
+    }
+
     /// The work that repositories bring whose rounds are switched on. All of it can be stopped.
     fn scans(&self) -> Scans {
         let units: fn(i64, &RepositoryUrl) -> Vec<Enqueue> =

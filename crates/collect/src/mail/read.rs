@@ -108,7 +108,11 @@ impl Reader {
         });
         let keeps_body = !(self.mirrors == MirrorHandling::MetadataOnly && alone.class.is_mirror());
         let stat = parsed.patch.as_ref().map(|patch| &patch.stat);
-        let spans = keeps_body.then(|| spans(&parsed)).unwrap_or_default();
+        let spans = if keeps_body {
+            spans(&parsed)
+        } else {
+            String::new()
+        };
         NewMessage {
             copy: copy.id,
             speaker: format!("{} {}", self.list.address, copy.digest),

@@ -186,7 +186,7 @@ fn write_messages<'a>(
         if messages.is_empty() {
             return Ok(());
         }
-        let facts = Messages {
+        let facts = ToWrite {
             messages,
             now: cx.clock().now(),
             written: Mutex::default(),
@@ -220,14 +220,14 @@ fn write_messages<'a>(
     })
 }
 
-struct Messages<'a> {
+struct ToWrite<'a> {
     messages: &'a [NewMessage],
     now: Timestamp,
     /// The transaction may be run again, and then tells anew.
     written: Mutex<Written>,
 }
 
-impl Messages<'_> {
+impl ToWrite<'_> {
     async fn write(&self, tx: &mut Tx) -> Result<(), RunError> {
         let written = mail::write(tx, self.messages, self.now).await?;
         if let Ok(mut place) = self.written.lock() {

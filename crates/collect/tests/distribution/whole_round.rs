@@ -300,22 +300,5 @@ pub(crate) fn package_json(directory: &str, name: &str) -> File {
 fn outside(engine: &Engine, settings: &Settings) -> Outside {
     let (db, clock) = (engine.db().clone(), engine.clock().clone());
     let http = Http::new(settings, db, clock, engine.upstreams().clone()).unwrap();
-    Outside {
-        http,
-        distribution: distribution::Settings::default(),
-        goindex: collect::goindex::Settings::new(collect::git::remote::Settings::new(
-            std::env::temp_dir(),
-            "nobody",
-        )),
-        license: no_license(),
-    }
-}
-
-/// Scanners that nobody asks.
-pub(crate) fn no_license() -> collect::license::Desk {
-    let git = collect::git::remote::Settings::new(std::env::temp_dir(), "nobody");
-    let servers = collect::goindex::Settings::new(git);
-    let mut settings = collect::license::Settings::new(servers, std::env::temp_dir());
-    settings.enabled = false;
-    collect::license::Desk::new(settings)
+    Outside::with_defaults(http, &std::env::temp_dir())
 }

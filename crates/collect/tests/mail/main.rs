@@ -3,9 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
-#[path = "../made/mod.rs"]
-mod made;
-
 mod pony_mail;
 mod public_inbox;
 mod real_inbox;

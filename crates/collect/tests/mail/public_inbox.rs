@@ -11,10 +11,7 @@ use facts::mail::Archive;
 use sim::git_server::{Fault, GitServer, Listening, Stage};
 use store::mail;
 
-use crate::{
-    made::git,
-    world::{PARTS, World, source},
-};
+use crate::world::{PARTS, World, source};
 
 const LIST: &str = "things@vger.example.org";
 
@@ -44,7 +41,7 @@ impl Inbox {
     fn begin_epoch(&self, number: u32) {
         let path = self.epoch(number);
         std::fs::create_dir_all(&path).unwrap();
-        git(&path, &["init", "-q", "--bare", "-b", "master", "."]);
+        ask(&path, &["init", "-q", "--bare", "-b", "master", "."], "");
     }
 
     fn epoch(&self, number: u32) -> PathBuf {
@@ -67,14 +64,15 @@ impl Inbox {
             args.extend(["-p", parent.trim()]);
         }
         let commit = ask(&path, &args, "");
-        git(&path, &["update-ref", "refs/heads/master", &commit]);
+        ask(&path, &["update-ref", "refs/heads/master", &commit], "");
     }
 
     /// Writes history anew.
     fn rewrite(&self, epoch: u32, mails: &[(&str, &str)]) {
-        git(
+        ask(
             &self.epoch(epoch),
             &["update-ref", "-d", "refs/heads/master"],
+            "",
         );
         for (file, bytes) in mails {
             self.commit(epoch, file, bytes);

@@ -1,4 +1,4 @@
-//! `gleaner mail parse` and `gleaner mail classify`, which need no database.
+//! `gleaner mail`: what reads files without a database, and what takes them into one.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -216,4 +216,169 @@ fn a_whole_collection_is_read() {
         let found = lines(&home, &["mail", "parse", part.to_str().unwrap(), "-q"]);
         assert!(found.len() > 30, "{}: {}", part.display(), found.len());
     }
+}
+
+#[test]
+fn files_become_messages_that_are_found_again() {
+    let home = Sandbox::new();
+    home.write("dev.mbox", &mbox());
+    let import = [
+        "mail",
+        "import",
+        "dev.mbox",
+        "--list",
+        "dev@example.org",
+        "--system",
+        "lore",
+        "--format",
+        "jsonl",
+    ];
+    let found = lines(&home, &import);
+    assert_eq!(
+        (&found[0]["mails"], &found[0]["new"]),
+        (&2.into(), &2.into())
+    );
+    let again = lines(&home, &import);
+    assert_eq!(
+        (&again[0]["mails"], &again[0]["new"]),
+        (&2.into(), &0.into())
+    );
+    let stats = lines(&home, &["mail", "stats", "--format", "jsonl"]);
+    assert_eq!(stats[0]["email_messages"], 2);
+    assert_eq!(stats[0]["threads"], 1);
+    assert_eq!(stats[0]["series"], 1);
+    assert_eq!(
+        (&stats[0]["shadows"], &stats[0]["dead_letters"]),
+        (&0.into(), &0.into())
+    );
+    let hits = lines(
+        &home,
+        &["mail", "search", "see", "good", "--format", "jsonl"],
+    );
+    assert_eq!(hits.len(), 1);
+    assert_eq!(
+        (&hits[0]["class"], &hits[0]["thread"]),
+        (&"review".into(), &"zero@example.org".into())
+    );
+    let thread = lines(
+        &home,
+        &["mail", "thread", "<one@example.org>", "--format", "jsonl"],
+    );
+    let told: Vec<(&Value, &Value)> = thread
+        .iter()
+        .map(|entry| (&entry["depth"], &entry["seen"]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (&0.into(), &false.into()),
+            (&1.into(), &true.into()),
+            (&2.into(), &true.into())
+        ]
+    );
+    let shown = lines(
+        &home,
+        &["mail", "show", "one@example.org", "--format", "jsonl"],
+    );
+    assert_eq!(shown[0]["lists"][0], "dev@example.org");
+    let listed = lines(&home, &["mail", "list", "--format", "jsonl"]);
+    assert_eq!(
+        (&listed[0]["messages"], &listed[0]["staged"]),
+        (&2.into(), &0.into())
+    );
+    let verified = lines(&home, &["mail", "verify", "--format", "jsonl"]);
+    let of = |branch: &str| {
+        verified
+            .iter()
+            .find(|line| line["branch"] == branch)
+            .unwrap()["verdict"]
+            .clone()
+    };
+    assert_eq!(
+        (of("class review"), of("class vote"), of("mirror linked")),
+        ("PASS".into(), "EMPTY".into(), "DEFER".into())
+    );
+    assert_eq!(of("route mailing_list_only"), "PASS");
+    // An Apache list without any tracker's mail is told of; nothing else is missing.
+    let strict = home
+        .gleaner(["mail", "verify", "--strict"])
+        .output()
+        .unwrap();
+    assert_eq!(
+        strict.status.code(),
+        Some(1),
+        "a list of one patch and one review has no talk"
+    );
+}
+
+/// The messages of a store with their threads and classes, without our own numbers.
+fn picture(home: &Sandbox) -> Vec<String> {
+    let messages = lines(
+        home,
+        &[
+            "mail",
+            "messages",
+            "dev@example.org",
+            "--limit",
+            "100000",
+            "--format",
+            "jsonl",
+        ],
+    );
+    let line = |one: &Value| {
+        format!(
+            "{} {} {} {}",
+            one["message_id"], one["class"], one["thread"], one["sent_at"]
+        )
+    };
+    let mut seen: Vec<String> = messages.iter().map(line).collect();
+    seen.sort();
+    seen
+}
+
+#[test]
+fn heavy_a_killed_import_ends_as_an_undisturbed_one() {
+    let mut archive = String::new();
+    for number in 0..1_500 {
+        let root = number - number % 7;
+        let reply = if number == root {
+            String::new()
+        } else {
+            format!("In-Reply-To: <{root}@x>\n")
+        };
+        let minute = number % 60;
+        archive.push_str(&format!(
+            "From a@b Sun Nov 12 15:15:09 2017\nFrom: P{p} <p{p}@example.org>\nSubject: about {root}\nMessage-ID: <{number}@x>\nDate: Sun, 12 Nov 2017 {hour:02}:{minute:02}:07 +0000\n{reply}\nWords of {number}.\n\n",
+            p = number % 40,
+            hour = number / 60 % 24,
+        ));
+    }
+    let import = ["mail", "import", "dev.mbox", "--list", "dev@example.org"];
+    let calm = Sandbox::new();
+    calm.write("dev.mbox", &archive);
+    assert!(calm.gleaner(import).output().unwrap().status.success());
+    let expected = picture(&calm);
+    assert_eq!(expected.len(), 1_500);
+
+    let killed = Sandbox::new();
+    killed.write("dev.mbox", &archive);
+    let start = || {
+        let mut command = killed.gleaner(import);
+        command.env("GLEANER_WORK_DEAD_AFTER", "1s");
+        command
+    };
+    for step in 1..=6_u64 {
+        let mut child = start().spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(150 * step));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let output = start().output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(picture(&killed), expected);
+    let stats = lines(&killed, &["mail", "stats", "--format", "jsonl"]);
+    assert_eq!(
+        (&stats[0]["dead_letters"], &stats[0]["email_messages"]),
+        (&0.into(), &1_500.into())
+    );
 }

@@ -162,7 +162,7 @@ async fn missing() -> Response {
 async fn mbox(State(desk): At, Query(query): Query<Parameters>) -> Response {
     let list = match list_of(&query) {
         Ok(list) => list,
-        Err(wrong) => return wrong,
+        Err(wrong) => return text(400, wrong),
     };
     let month = query.get("d").or_else(|| query.get("date"));
     let (from, to) = match month.map(|month| window(month)) {
@@ -252,17 +252,17 @@ async fn preferences(State(desk): At) -> Response {
 }
 
 /// `list=a@b`, or `list=a` and `domain=b`.
-fn list_of(query: &Parameters) -> Result<String, Response> {
+fn list_of(query: &Parameters) -> Result<String, &'static str> {
     let list = query.get("list").map(String::as_str).unwrap_or_default();
     if list.is_empty() {
-        return Err(text(400, "You must specify a list part of the list ID!"));
+        return Err("You must specify a list part of the list ID!");
     }
     if list.contains('@') {
         return Ok(list.to_owned());
     }
     match query.get("domain") {
         Some(domain) => Ok(format!("{list}@{domain}")),
-        None => Err(text(400, "You must specify a domain part of the list ID!")),
+        None => Err("You must specify a domain part of the list ID!"),
     }
 }
 

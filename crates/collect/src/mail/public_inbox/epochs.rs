@@ -1,9 +1,9 @@
 //! Which epochs an inbox has, and which inboxes a server has.
 
-use std::{collections::BTreeMap, io::Read as _};
+use std::io::Read as _;
 
 use flate2::read::MultiGzDecoder;
-use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use super::{Place, PublicInbox, Stopped, Visit};
 use crate::http::{Ask, Expect, Reply, Session, Unknown};
@@ -58,15 +58,14 @@ pub(super) async fn find(
     {
         Ok(Some(paths)) => {
             let inbox = place.path.trim_start_matches('/');
-            let found = of_inbox(paths.keys(), inbox);
+            let found = of_inbox(paths.iter(), inbox);
             if !found.is_empty() {
                 return Ok(found);
             }
         }
-        Ok(None) => {}
-        // Some servers keep robots from pages and not from git.
         Err(why) if why.retry_at.is_some() => return Err(why.into()),
-        Err(_) => {}
+        // Some servers have none, and some keep robots from pages and not from git.
+        Ok(None) | Err(_) => {}
     }
     probe(source, visit, place).await
 }
@@ -135,7 +134,7 @@ async fn manifest(
     session: &Session,
     upstream: &str,
     path: &str,
-) -> Result<Option<BTreeMap<String, IgnoredAny>>, Box<Unknown>> {
+) -> Result<Option<Vec<String>>, Box<Unknown>> {
     let ask = Ask::get(upstream, path)
         .expect(Expect::Data)
         .max_bytes(MAX_MANIFEST)
@@ -151,7 +150,9 @@ async fn manifest(
         text = response.body;
         true
     };
-    let paths = serde_json::from_slice(&text).ok().filter(|_| read);
+    let paths: Option<serde_json::Map<String, Value>> = serde_json::from_slice(&text).ok();
+    let paths = paths.filter(|_| read);
+    let paths = paths.map(|paths| paths.into_iter().map(|(path, _)| path).collect());
     paths.map(Some).ok_or_else(|| {
         let message = format!("the manifest of {upstream}{path} cannot be read");
         Box::new(Unknown::contradiction(message))
@@ -163,7 +164,7 @@ pub async fn inboxes(session: &Session, upstream: &str) -> Reply<Vec<String>> {
     let paths = manifest(session, upstream, "/manifest.js.gz").await;
     let names = paths.map(|paths| {
         let mut names: Vec<String> = paths?
-            .into_keys()
+            .into_iter()
             .map(|path| {
                 let path = path.trim_matches('/');
                 let inbox = path.split_once("/git/").map_or(path, |(inbox, _)| inbox);

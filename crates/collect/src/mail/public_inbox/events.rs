@@ -35,7 +35,6 @@ impl Events {
             (Layout::Second, "d", Changed::Added | Changed::Modified) => {
                 self.note(change.after, false);
             }
-            (Layout::Second, ..) => {}
             (Layout::First, path, what) if is_mail(path) => {
                 if what != Changed::Added {
                     self.note(change.before, false);
@@ -44,7 +43,7 @@ impl Events {
                     self.note(change.after, true);
                 }
             }
-            (Layout::First, ..) => {}
+            _ => {}
         }
     }
 

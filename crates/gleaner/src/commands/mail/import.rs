@@ -147,7 +147,7 @@ async fn import(
             }
         }
     }
-    let read = reading.join().unwrap_or_else(|_| Ok(()));
+    let read = reading.join().unwrap_or(Ok(()));
     let Some((list, address)) = place else {
         read.map_err(|(path, error)| parse::unreadable(&path, &error))?;
         return Ok(None);
