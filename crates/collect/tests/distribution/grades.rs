@@ -17,7 +17,7 @@ both! {
         let mut world = WholeWorld::new(&db, 60).await;
         world.watch_all(&FORGES).await;
         world.settle().await;
-        let WholeWorld { server, engine, watched, .. } = &world;
+        let (server, engine, watched) = (&world.server, &world.engine, &world.watched);
 
         let mut wrong = Vec::new();
         let mut right: BTreeMap<String, usize> = BTreeMap::new();
