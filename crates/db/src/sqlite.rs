@@ -76,13 +76,11 @@ impl Sqlite {
 
     pub(crate) async fn fetch_all(&self, statement: Statement) -> Result<Vec<SqliteRow>, DbError> {
         let query = sqlx::query_with(statement.text, sqlite_arguments(statement.args)?);
-        Ok(match &self.reader {
-            Some(reader) => query.fetch_all(reader).await?,
-            None => {
-                let mut turn = self.writer.wait(false).await;
-                query.fetch_all(turn.connection().await?).await?
-            }
-        })
+        if let Some(reader) = &self.reader {
+            return Ok(query.fetch_all(reader).await?);
+        }
+        let mut turn = self.writer.wait(false).await;
+        Ok(query.fetch_all(turn.connection().await?).await?)
     }
 
     pub(crate) async fn begin(&self, urgent: bool) -> Writing {
