@@ -226,6 +226,21 @@ CREATE TABLE go_repository (
     finished_at TEXT
 ) STRICT;
 
+CREATE TABLE go_root (
+    repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    -- the path that was asked about
+    asked TEXT NOT NULL,
+    -- here, elsewhere or nowhere
+    verdict TEXT NOT NULL,
+    -- the path that stands for the repository, and the directory of it
+    path TEXT NOT NULL,
+    subdir TEXT NOT NULL,
+    -- where it leads
+    url TEXT,
+    answered_at TEXT NOT NULL,
+    PRIMARY KEY (repository, asked)
+) STRICT;
+
 CREATE TABLE go_tag (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,

@@ -67,6 +67,8 @@ fn install(place: &Path) -> anyhow::Result<()> {
         .args(["--retries", "1", "--timeout", "20", "--target"])
         .arg(&beside)
         .arg(PACKAGE)
+        // Its directory is our own; nobody's system is touched.
+        .env("PIP_ROOT_USER_ACTION", "ignore")
         // Never among the results on standard output.
         .stdout(std::io::stderr())
         .status();

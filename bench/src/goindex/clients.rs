@@ -64,7 +64,7 @@ impl Site {
                         Want::News => ("/index".to_owned(), 0),
                     };
                     let answer = ask(address, &path, tag.as_deref()).await?;
-                    let found = answer.iter().filter(|byte| **byte == b'\n').count();
+                    let found = answer.split(|byte| *byte == b'\n').count();
                     let head = if tag.is_some() { b" 304 " } else { b" 200 " };
                     ensure!(
                         answer.windows(5).take(20).any(|five| five == head),

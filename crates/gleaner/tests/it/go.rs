@@ -60,3 +60,85 @@ fn a_repository_is_added_read_and_published() {
         home.run(["go", "reindex", "--all", "--data", "other"])
     );
 }
+
+#[test]
+fn what_was_added_is_taken_out_again() {
+    let home = Sandbox::new();
+    home.write("lib/go.mod", "module example.com/lib\n");
+    for args in [
+        &["init", "-q", "-b", "main"][..],
+        &["add", "-A"],
+        &["commit", "-q", "-m", "Begin"],
+        &["tag", "v1.0.0"],
+    ] {
+        git(&home, args);
+    }
+    let work = [
+        "work",
+        "--until-idle",
+        "--kinds",
+        "goindex/tags,goindex/publish",
+        "-q",
+    ];
+    let says = |args: &[&str], text: &str| {
+        let said = home.run(args.iter().copied());
+        assert!(said.contains(text), "{args:?}: {said}");
+    };
+    says(&["go", "add", "lib"], "1 added to the Go index");
+    says(&work, "exit: 0");
+    says(&["go", "remove", "lib"], "1 are no longer read");
+    let status = home.run(["go", "status", "--format", "jsonl"]);
+    assert!(status.contains(r#""repositories":0"#), "{status}");
+    assert!(
+        status.contains(r#""last_seq":1"#),
+        "published stays published: {status}"
+    );
+    // It can come back, and its work with it.
+    git(&home, &["tag", "v1.1.0"]);
+    says(&["go", "add", "lib"], "1 added to the Go index");
+    says(&work, "exit: 0");
+    says(&["go", "status", "--format", "jsonl"], r#""last_seq":2"#);
+
+    for (owner, shown) in [
+        (
+            "https://git.example.org/team",
+            "follows team on git.example.org",
+        ),
+        (
+            "server:git.example.org",
+            "follows everything on git.example.org",
+        ),
+        (
+            "search:github.com language:go",
+            "follows what `language:go` finds on github.com",
+        ),
+    ] {
+        says(&["go", "add", "--from", owner], shown);
+        says(&["go", "remove", "--from", owner], "0 are no longer read");
+        says(&["go", "remove", "--from", owner], "does not follow");
+    }
+    says(
+        &["go", "add", "--from", "search:github.com"],
+        "nothing to search for",
+    );
+}
+
+#[test]
+fn owners_stand_in_the_configuration_as_well() {
+    let home = Sandbox::new();
+    home.write(
+        "gleaner.toml",
+        "[goindex]\nfrom = [\"server:git.example.org\", \"https://github.com/owner\"]\n",
+    );
+    // Nobody is asked: the kind that would has no part in it.
+    let work = ["work", "--until-idle", "--kinds", "goindex/publish"];
+    let said = home.run(work);
+    assert!(said.contains("follows from now on: 2"), "{said}");
+    let again = home.run(work);
+    assert!(!again.contains("follows from now on"), "{again}");
+    let units = home.run(["unit", "list", "--format", "csv"]);
+    assert_eq!(units.matches("goindex/list").count(), 2, "{units}");
+    home.write("gleaner.toml", "[goindex]\nfrom = [\"nonsense\"]\n");
+    let wrong = home.run(work);
+    assert!(wrong.contains("`from` under `[goindex]`"), "{wrong}");
+}

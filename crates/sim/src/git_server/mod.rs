@@ -370,10 +370,8 @@ impl GitServer {
 
 /// The part of a path that names the repository.
 fn repository_of(path: &str) -> &str {
-    let ends = ["/info/refs", "/git-upload-pack"].into_iter();
-    ends.filter_map(|end| path.strip_suffix(end))
-        .next()
-        .unwrap_or(path)
+    let mut ends = ["/info/refs", "/git-upload-pack"].into_iter();
+    ends.find_map(|end| path.strip_suffix(end)).unwrap_or(path)
 }
 
 fn stage_of(target: &str, body: &[u8]) -> Stage {
