@@ -9,7 +9,9 @@ use crate::{
     session::Session,
 };
 
-/// Install ScanCode into a private place, every part in the version and with the hash that is known to work
+/// Install ScanCode into a private place
+///
+/// Every part is of the version that is known to work, and must have its hash.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner license setup
