@@ -115,14 +115,13 @@ impl GitForge {
         files: Vec<File>,
     ) -> io::Result<PathBuf> {
         let mut made = self.made.lock().await;
-        let directory = match &made.directory {
-            Some(directory) => Arc::clone(directory),
-            None => {
-                let new = tempfile::Builder::new()
-                    .prefix("gleaner-sim-git-")
-                    .tempdir()?;
-                Arc::clone(made.directory.insert(Arc::new(new)))
-            }
+        let directory = if let Some(directory) = &made.directory {
+            Arc::clone(directory)
+        } else {
+            let new = tempfile::Builder::new()
+                .prefix("gleaner-sim-git-")
+                .tempdir()?;
+            Arc::clone(made.directory.insert(Arc::new(new)))
         };
         let top = directory.path().to_owned();
         if made.trees.get(key) != Some(&tree) {

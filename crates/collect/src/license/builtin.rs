@@ -33,7 +33,7 @@ impl Scanner for Builtin {
         &self.identity
     }
 
-    fn scan<'a>(&'a self, files: Vec<Input>) -> BoxFuture<'a, Result<Vec<Scanned>, Broken>> {
+    fn scan(&self, files: Vec<Input>) -> BoxFuture<'_, Result<Vec<Scanned>, Broken>> {
         Box::pin(async move {
             let done = tokio::task::spawn_blocking(move || files.iter().map(one).collect());
             done.await.map_err(|error| Broken(error.to_string()))

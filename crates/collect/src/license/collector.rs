@@ -243,7 +243,7 @@ impl Scan<'_> {
         let commit = tree.commit(&announced);
         let mut entries = tree.entries(&commit).await?;
         report.commit = Some(commit.clone());
-        self.leave_out(&mut entries, &mut report);
+        Self::leave_out(&mut entries, &mut report);
         if whole_tree {
             return whole_tree::run(self, &tree, &commit, &entries, report).await;
         }
@@ -259,7 +259,7 @@ impl Scan<'_> {
     }
 
     /// What is no file, and what is too large.
-    fn leave_out(&self, entries: &mut Vec<Entry>, report: &mut Report) {
+    fn leave_out(entries: &mut Vec<Entry>, report: &mut Report) {
         entries.retain(|entry| match entry.kind {
             EntryKind::File => true,
             EntryKind::Link => {

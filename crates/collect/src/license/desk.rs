@@ -177,11 +177,10 @@ impl Desk {
         state.second = self
             .other(state.first.as_deref(), state.second.take())
             .await;
-        match &state.first {
-            Some(scanner) => {
-                tracing::info!(scanner = %scanner.identity().title(), "license scanner ready");
-            }
-            None => tracing::warn!(why = %state.why, "no license scanner works"),
+        if let Some(scanner) = &state.first {
+            tracing::info!(scanner = %scanner.identity().title(), "license scanner ready");
+        } else {
+            tracing::warn!(why = %state.why, "no license scanner works");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use facts::repository::Forge;
+use facts::repository::{Forge, RepositoryUrl};
 use store::repositories::Repository;
 use tokio::sync::OnceCell;
 
@@ -57,7 +57,11 @@ impl Way {
         let servers = &self.settings.servers;
         if repository.local {
             let limits = servers.git.limits.reading;
-            let local = Local::open(Path::new(&repository.url), limits).await?;
+            let path = RepositoryUrl::parse(&repository.url)
+                .ok()
+                .and_then(|url| url.path())
+                .unwrap_or_else(|| repository.url.clone());
+            let local = Local::open(Path::new(&path), limits).await?;
             return Ok(Source::Here(local));
         }
         let open = || Remotes::open(servers.git.clone());

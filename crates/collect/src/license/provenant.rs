@@ -87,7 +87,7 @@ impl Scanner for Provenant {
         &self.identity
     }
 
-    fn scan<'a>(&'a self, files: Vec<Input>) -> BoxFuture<'a, Result<Vec<Scanned>, Broken>> {
+    fn scan(&self, files: Vec<Input>) -> BoxFuture<'_, Result<Vec<Scanned>, Broken>> {
         Box::pin(async move {
             let _slot = self.slots.acquire().await;
             isolate(self, &files).await

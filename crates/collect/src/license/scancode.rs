@@ -160,7 +160,7 @@ impl Scanner for ScanCode {
         &self.identity
     }
 
-    fn scan<'a>(&'a self, files: Vec<Input>) -> BoxFuture<'a, Result<Vec<Scanned>, Broken>> {
+    fn scan(&self, files: Vec<Input>) -> BoxFuture<'_, Result<Vec<Scanned>, Broken>> {
         Box::pin(async move {
             // As many at a time as there may be processes.
             let work = files.iter().map(|file| self.one(file));
@@ -169,7 +169,7 @@ impl Scanner for ScanCode {
         })
     }
 
-    fn settle<'a>(&'a self, files: Vec<(String, Findings)>) -> BoxFuture<'a, Settling> {
+    fn settle(&self, files: Vec<(String, Findings)>) -> BoxFuture<'_, Settling> {
         Box::pin(async move {
             let told = self.tree(&files).await;
             let mut settling = Settling::plain(files).await;

@@ -48,10 +48,10 @@ pub trait Scanner: Send + Sync + std::fmt::Debug {
 
     /// Scans files, each by itself: an answer for each in its order. Whatever a single file does to
     /// it is that file's answer.
-    fn scan<'a>(&'a self, files: Vec<Input>) -> BoxFuture<'a, Result<Vec<Scanned>, Broken>>;
+    fn scan(&self, files: Vec<Input>) -> BoxFuture<'_, Result<Vec<Scanned>, Broken>>;
 
     /// Puts the files of a tree together.
-    fn settle<'a>(&'a self, files: Vec<(String, Findings)>) -> BoxFuture<'a, Settling> {
+    fn settle(&self, files: Vec<(String, Findings)>) -> BoxFuture<'_, Settling> {
         Box::pin(async move { Settling::plain(files).await })
     }
 }

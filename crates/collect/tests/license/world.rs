@@ -71,7 +71,7 @@ impl Scanner for Counting {
         &self.identity
     }
 
-    fn scan<'a>(&'a self, files: Vec<Input>) -> BoxFuture<'a, Result<Vec<Scanned>, Broken>> {
+    fn scan(&self, files: Vec<Input>) -> BoxFuture<'_, Result<Vec<Scanned>, Broken>> {
         Box::pin(async move {
             if let Some(why) = self.broken.lock().unwrap().clone() {
                 return Err(Broken(why));

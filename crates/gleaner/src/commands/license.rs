@@ -14,7 +14,7 @@ use crate::{
     session::Session,
 };
 
-/// Licenses, copyrights and packages: of a local tree, or of the repositories that are watched
+/// Licenses, copyrights and packages of files
 #[derive(Debug, Subcommand)]
 #[command(before_help = "Examples:
   gleaner license scan .

@@ -108,7 +108,10 @@ fn a_round_that_is_switched_off_does_not_run() {
     let home = Sandbox::new();
     with_repository(&home);
     home.run(["repo", "add", "project"]);
-    home.write("gleaner.toml", "[distribution]\nenabled = false\n");
+    home.write(
+        "gleaner.toml",
+        "[distribution]\nenabled = false\n[license]\nenabled = false\n",
+    );
     insta::assert_snapshot!(home.run(["work", "--until-idle", "-q"]));
 }
 
@@ -116,7 +119,10 @@ fn a_round_that_is_switched_off_does_not_run() {
 fn a_round_that_is_switched_on_later_begins_then() {
     let home = Sandbox::new();
     with_repository(&home);
-    home.write("gleaner.toml", "[distribution]\nenabled = false\n");
+    home.write(
+        "gleaner.toml",
+        "[distribution]\nenabled = false\n[license]\nenabled = false\n",
+    );
     let added = home.run(["repo", "add", "project"]);
     assert!(added.starts_with("exit: 0"), "{added}");
     let units = || home.run(["unit", "list", "--format", "json"]);

@@ -142,8 +142,7 @@ fn fields(name: &str, text: &str) -> Option<Fields> {
         "setup.cfg" => Some(lines(text, &["license"], Some("classifiers"))),
         "setup.py" => Some(python_setup(text)),
         "pom.xml" => Some(pom(text)),
-        "DESCRIPTION" | "dub.sdl" => Some(lines(text, &["license"], None)),
-        "opam" => Some(lines(text, &["license"], None)),
+        "DESCRIPTION" | "dub.sdl" | "opam" => Some(lines(text, &["license"], None)),
         "vcpkg.json" | "dub.json" | "elm.json" | "deno.json" | "jsr.json" => {
             json_package(text, false)
         }
@@ -284,7 +283,7 @@ fn python_setup(text: &str) -> Fields {
         let line = line.trim();
         if let Some(rest) = line.strip_prefix("license") {
             let rest = rest.trim_start();
-            if let Some(value) = rest.strip_prefix('=').and_then(|value| quoted(value)) {
+            if let Some(value) = rest.strip_prefix('=').and_then(quoted) {
                 fields.licenses.push(value);
             }
         } else if line.contains("License ::")

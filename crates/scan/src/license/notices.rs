@@ -303,15 +303,7 @@ fn references(words: &Words, found: &mut Vec<Notice>) {
         let is_file = matches!(words.get(at + 1), "file" | "files")
             || words.get(at).contains('.')
             || matches!(words.get(at.wrapping_sub(1)), "file" | "see" | "in")
-            || matches!(
-                (words.get(at + 1), words.get(at + 2)),
-                ("in", "the")
-                    | (
-                        "for",
-                        "details" | "license" | "more" | "licensing" | "the" | "full" | "copyright"
-                    )
-                    | ("at", "the")
-            );
+            || leads_on(words.get(at + 1), words.get(at + 2));
         if !(is_file && words.between(before, at).any(told)) {
             continue;
         }
@@ -329,6 +321,18 @@ fn references(words: &Words, found: &mut Vec<Notice>) {
             rule: "reference",
             files: vec![file],
         });
+    }
+}
+
+/// "LICENSE in the …", "LICENSE for details", "LICENSE at the …".
+fn leads_on(next: &str, after: &str) -> bool {
+    match next {
+        "in" | "at" => after == "the",
+        "for" => matches!(
+            after,
+            "details" | "license" | "more" | "licensing" | "the" | "full" | "copyright"
+        ),
+        _ => false,
     }
 }
 

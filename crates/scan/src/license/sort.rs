@@ -61,7 +61,7 @@ pub fn is_generated(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     name.ends_with(".min.js")
         || name.ends_with(".min.css")
-        || name.ends_with(".map")
+        || name.strip_suffix(".map").is_some()
         || name.ends_with(".pb.go")
         || name.ends_with("_pb2.py")
         || name.ends_with(".g.cs")

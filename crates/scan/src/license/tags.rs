@@ -130,11 +130,9 @@ fn alone(line: &str) -> Option<String> {
 }
 
 fn plain(line: &str) -> String {
-    let letters = line
-        .trim()
+    line.trim()
         .trim_matches(|c: char| !c.is_alphanumeric())
-        .to_lowercase();
-    letters
+        .to_lowercase()
 }
 
 #[cfg(test)]

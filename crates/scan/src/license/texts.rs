@@ -312,6 +312,8 @@ fn hash(word: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     fn ids(text: &str) -> Vec<&'static str> {
@@ -356,7 +358,7 @@ mod tests {
         }
         file.push_str(" */\n");
         for number in 0..400 {
-            file.push_str(&format!("int f{number}(void) {{ return {number}; }}\n"));
+            let _ = writeln!(file, "int f{number}(void) {{ return {number}; }}");
         }
         assert_eq!(ids(&file), ["MIT"]);
         let two = format!("{file}\n{}", text("BSD-3-Clause"));

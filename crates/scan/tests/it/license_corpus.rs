@@ -114,7 +114,7 @@ fn most_files_are_seen_as_scancode_sees_them() {
             let theirs = expected.get(path.as_str());
             let their_spdx =
                 theirs.and_then(|file| file["detected_license_expression_spdx"].as_str());
-            licenses.note(path, operands(their_spdx), operands(spdx.as_deref()));
+            licenses.note(path, &operands(their_spdx), &operands(spdx.as_deref()));
             let names = |list: &Value, key: &str| -> BTreeSet<String> {
                 let list = list.as_array().into_iter().flatten();
                 list.filter_map(|one| one[key].as_str().map(str::to_lowercase))
@@ -126,14 +126,14 @@ fn most_files_are_seen_as_scancode_sees_them() {
                 .iter()
                 .map(|one| one.value.to_lowercase())
                 .collect();
-            holders.note(path, their_holders.unwrap_or_default(), ours);
+            holders.note(path, &their_holders.unwrap_or_default(), &ours);
             let their_packages = theirs.map(|file| names(&file["package_data"], "purl"));
             let ours = findings
                 .purls()
                 .into_iter()
                 .map(|purl| purl.to_lowercase())
                 .collect();
-            packages.note(path, their_packages.unwrap_or_default(), ours);
+            packages.note(path, &their_packages.unwrap_or_default(), &ours);
         }
     }
     for (what, score) in [
@@ -169,7 +169,7 @@ struct Score {
 }
 
 impl Score {
-    fn note(&mut self, path: &str, theirs: BTreeSet<String>, ours: BTreeSet<String>) {
+    fn note(&mut self, path: &str, theirs: &BTreeSet<String>, ours: &BTreeSet<String>) {
         let same = theirs == ours;
         self.all.1 += 1;
         self.all.0 += usize::from(same);

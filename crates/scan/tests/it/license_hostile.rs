@@ -178,6 +178,6 @@ fn the_largest_files_take_no_time() {
         let began = Instant::now();
         scan_file("a.c", text.as_bytes());
         let took = began.elapsed();
-        assert!(took < Duration::from_secs(60), "{pattern:?} took {took:?}");
+        assert!(took < Duration::from_mins(1), "{pattern:?} took {took:?}");
     }
 }

@@ -27,6 +27,7 @@ pub(crate) struct FilesQuery {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names that clients know")]
 struct Licenses {
     licenses: Vec<License>,
     copyrights: Vec<Holder>,
@@ -45,6 +46,7 @@ struct Licenses {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names that clients know")]
 struct License {
     license: String,
     file_count: i64,

@@ -14,7 +14,7 @@ use crate::{
 /// Rows that are read at once; lists are written as they are read.
 const PAGE: usize = 500;
 
-/// List the files of a repository in which something was found, or which could not be scanned
+/// List the files of a repository with findings or problems
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner license files github.com/owner/name

@@ -12,9 +12,9 @@ use crate::{
     session::Session,
 };
 
-/// Scan repositories again, before everything else and in the order of their numbers
+/// Scan repositories again, before everything else
 ///
-/// What is known stays visible until it is replaced. Files whose contents were scanned by the same
+/// They come in the order of their numbers. What is known stays visible until it is replaced. Files whose contents were scanned by the same
 /// scanner are not scanned again unless `--fresh` says so.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:

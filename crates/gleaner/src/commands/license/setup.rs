@@ -9,7 +9,9 @@ use crate::{
     session::Session,
 };
 
-/// Install ScanCode into a private place, every part in the version and with the hash that is known to work
+/// Install ScanCode into a private place
+///
+/// Every part is of the version that is known to work, and must have its hash.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner license setup
@@ -35,7 +37,9 @@ pub(super) async fn run(session: &Session, args: &SetupArgs) -> Result<Exit> {
         Which::Scancode => {
             let venv = desk.settings().venv.clone();
             let tell = |text: &str| session.printer.note(text);
-            set_up(&args.python, &venv, tell).await.map_err(failure)?;
+            set_up(&args.python, &venv, tell)
+                .await
+                .map_err(|error| failure(&error))?;
             Choice::ScanCode
         }
         // Building it takes a newer compiler than ours and half an hour: that is the user's choice.
@@ -56,8 +60,8 @@ pub(super) async fn run(session: &Session, args: &SetupArgs) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn failure(error: SetupError) -> Failure {
-    match &error {
+fn failure(error: &SetupError) -> Failure {
+    match error {
         SetupError::NoPython(_) => Failure::new(&codes::TOOL, error.to_string())
             .hint("`--python` names another one; `--scanner builtin` needs none"),
         SetupError::Step { .. } => Failure::new(&codes::TOOL, error.to_string()),

@@ -15,7 +15,7 @@ use crate::{
     session::Session,
 };
 
-/// Run stock ScanCode over a repository's whole tree and list where it differs from what is kept
+/// Run stock ScanCode over a repository and list each difference
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner license verify github.com/owner/name
