@@ -186,12 +186,13 @@ fn outside(server: &Server, fresh: &Fresh, clock: Clock, speed: u32) -> anyhow::
         settings.upstreams.insert(name.to_owned(), upstream);
     }
     let upstreams = fresh.engine.upstreams().clone();
-    // No Go index here: nobody is asked by git for it.
+    // Neither a Go index nor mail here: nobody is asked by git.
     let git = collect::git::remote::Settings::new(std::env::temp_dir(), "bench");
     Ok(Outside {
         http: Http::new(&settings, fresh.db().clone(), clock, upstreams)?,
         distribution: collect::distribution::Settings::default(),
-        goindex: collect::goindex::Settings::new(git),
+        goindex: collect::goindex::Settings::new(git.clone()),
+        mail: collect::mail::Settings::new(std::env::temp_dir(), git),
     })
 }
 

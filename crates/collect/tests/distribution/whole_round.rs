@@ -302,5 +302,9 @@ fn outside(engine: &Engine, settings: &Settings) -> Outside {
             std::env::temp_dir(),
             "nobody",
         )),
+        mail: collect::mail::Settings::new(
+            std::env::temp_dir(),
+            collect::git::remote::Settings::new(std::env::temp_dir(), "nobody"),
+        ),
     }
 }

@@ -71,6 +71,10 @@ impl WholeWorld {
                 std::env::temp_dir(),
                 "nobody",
             )),
+            mail: collect::mail::Settings::new(
+                std::env::temp_dir(),
+                collect::git::remote::Settings::new(std::env::temp_dir(), "nobody"),
+            ),
         };
         Self {
             server,
