@@ -69,6 +69,40 @@ CREATE TABLE duty (
     position INTEGER NOT NULL
 ) STRICT;
 
+CREATE VIEW email_message AS
+SELECT m.id AS email_message_id,
+    COALESCE(i.repository, l.repository, (SELECT MIN(g.repository) FROM repo_group_member g WHERE g.repo_group = l.repo_group)) AS repo_id,
+    l.repo_group AS repo_group_id, l.id AS rgls_id, 6 AS platform_id,
+    CASE l.archive WHEN 'pony-mail' THEN 'apache_ponymail' WHEN 'public-inbox' THEN 'lore_public_inbox'
+        ELSE l.archive END AS ml_system,
+    m.message_id AS message_id_header, l.address AS list_address, m.list_id AS list_id_header,
+    m.subject, s.email AS sender_email, m.sent_at, m.in_reply_to, m.references_chain,
+    t.key AS thread_root_id, m.has_patch, m.class AS msg_class, m.class_source AS classification_source,
+    m.class_rule AS classification_rule, m.class IN ('github_mirror', 'commit_notify') AS is_mirror,
+    CASE WHEN m.mirror_number IS NOT NULL AND m.signalled_url IS NOT NULL
+        THEN m.signalled_url || '/' || m.mirror_kind || '/' || CAST(m.mirror_number AS TEXT) END AS mirrors_url,
+    m.signalled_url AS signaled_repo_url, m.signalled_repository AS signaled_repo_id,
+    CASE WHEN i.kind = 'issue' THEN i.id END AS linked_issue_id,
+    CASE WHEN i.kind = 'pull' THEN i.id END AS linked_pull_request_id,
+    CAST(NULL AS BIGINT) AS linked_pr_review_id, m.external_key AS linked_external_key,
+    CAST(NULL AS TEXT) AS linked_commit_hash, m.projected AS projected_kind,
+    'gleaner' AS tool_source, CAST(m.split_rule AS TEXT) AS tool_version, l.address AS data_source,
+    m.collected_at AS data_collection_date
+FROM mail_message m
+JOIN mail_message_list w ON w.message = m.id
+JOIN mail_list l ON l.id = w.list
+LEFT JOIN mail_sender s ON s.id = m.sender
+LEFT JOIN mail_node n ON n.key = m.message_id
+LEFT JOIN mail_thread t ON t.id = n.thread
+LEFT JOIN forge_issue i ON i.id = m.issue;
+
+CREATE VIEW email_message_ref AS
+SELECT m.id AS email_msg_ref_id, m.id AS email_message_id, m.id AS msg_id, l.repo_group AS repo_group_id
+FROM mail_message m
+JOIN mail_message_list w ON w.message = m.id
+JOIN mail_list l ON l.id = w.list
+WHERE m.has_body;
+
 CREATE TABLE evidence (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
@@ -120,6 +154,43 @@ CREATE TABLE forge_host (
     forge TEXT NOT NULL,
     learned_at TEXT NOT NULL
 ) STRICT;
+
+CREATE TABLE forge_issue (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    -- issue or pull
+    kind TEXT NOT NULL,
+    -- the forge's own number of the thing, not the one people see
+    platform_id INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    node_id TEXT,
+    title TEXT NOT NULL,
+    state TEXT NOT NULL,
+    created_at TEXT,
+    updated_at TEXT,
+    closed_at TEXT,
+    external_key TEXT,
+    reporter INTEGER REFERENCES contributor (id) ON DELETE SET NULL,
+    -- github.com and the like, or JIRA
+    data_source TEXT NOT NULL,
+    comments INTEGER NOT NULL,
+    observed_at TEXT NOT NULL,
+    UNIQUE (repository, platform_id)
+) STRICT;
+
+CREATE UNIQUE INDEX forge_issue_external_key ON forge_issue (repository, external_key) WHERE external_key IS NOT NULL;
+
+CREATE INDEX forge_issue_node ON forge_issue (node_id) WHERE node_id IS NOT NULL;
+
+CREATE INDEX forge_issue_number ON forge_issue (repository, number);
+
+CREATE TABLE forge_issue_comment (
+    issue INTEGER NOT NULL REFERENCES forge_issue (id) ON DELETE CASCADE,
+    message INTEGER NOT NULL REFERENCES mail_message (id) ON DELETE CASCADE,
+    PRIMARY KEY (issue, message)
+) STRICT;
+
+CREATE INDEX forge_issue_comment_message ON forge_issue_comment (message);
 
 CREATE TABLE gap (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -326,6 +397,312 @@ CREATE TABLE http_cache (
 
 CREATE INDEX http_cache_used_at ON http_cache (used_at);
 
+CREATE VIEW issues AS
+SELECT i.id AS issue_id, i.repository AS repo_id, i.platform_id AS platform_issue_id, i.number AS issue_number,
+    i.node_id, i.title AS issue_title, i.state AS issue_state, i.created_at, i.updated_at, i.closed_at,
+    COALESCE(i.external_key, '') AS external_key, i.reporter AS reporter_id, i.comments AS comment_count,
+    'gleaner' AS tool_source, '1' AS tool_version, i.data_source, i.observed_at AS data_collection_date
+FROM forge_issue i WHERE i.kind = 'issue';
+
+CREATE TABLE mail_copy (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    list INTEGER NOT NULL REFERENCES mail_list (id) ON DELETE CASCADE,
+    part TEXT NOT NULL,
+    -- SHA-256 of the bytes, or the id that git gives them
+    digest TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    -- when the archive got it, where the mail itself does not say
+    envelope_at TEXT,
+    -- staged, done, skipped (a mirror that nobody wants) or dead (it could not be written)
+    state TEXT NOT NULL,
+    message INTEGER,
+    -- of the message, so that a list can be read by date
+    sent_at TEXT,
+    failure TEXT,
+    staged_at TEXT NOT NULL,
+    UNIQUE (list, digest)
+) STRICT;
+
+CREATE INDEX mail_copy_aside ON mail_copy (state, list, id) WHERE state IN ('dead', 'skipped');
+
+CREATE INDEX mail_copy_message ON mail_copy (message) WHERE message IS NOT NULL;
+
+CREATE INDEX mail_copy_part ON mail_copy (list, part, id);
+
+CREATE INDEX mail_copy_sent ON mail_copy (list, sent_at, message) WHERE message IS NOT NULL;
+
+CREATE INDEX mail_copy_staged ON mail_copy (list, id) WHERE state = 'staged';
+
+CREATE TABLE mail_list (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- where it comes from and its address: one list in two archives is two rows
+    key TEXT NOT NULL UNIQUE,
+    -- pony-mail, public-inbox or import
+    archive TEXT NOT NULL,
+    -- whose rules classify its mail: apache, lore, generic or one of the configuration
+    system TEXT NOT NULL,
+    address TEXT NOT NULL,
+    -- the archive's address; none for an import
+    base TEXT,
+    -- its name within the archive
+    inbox TEXT,
+    description TEXT,
+    -- what its mail is about, as far as somebody said so
+    repo_group INTEGER REFERENCES repo_group (id) ON DELETE SET NULL,
+    repository INTEGER REFERENCES repository (id) ON DELETE SET NULL,
+    added_at TEXT NOT NULL,
+    -- the last run, and the last one that left nothing to fetch
+    began_at TEXT,
+    finished_at TEXT,
+    failures INTEGER NOT NULL,
+    failed_at TEXT,
+    failure TEXT
+) STRICT;
+
+CREATE INDEX mail_list_address ON mail_list (address);
+
+CREATE TABLE mail_message (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    message_id TEXT NOT NULL,
+    -- tells apart what shares an id; the same in every archive
+    content TEXT NOT NULL,
+    -- the copy that speaks for it: the smallest, so that arrival does not matter
+    speaker TEXT NOT NULL,
+    subject TEXT,
+    from_field TEXT,
+    sender INTEGER REFERENCES mail_sender (id),
+    sent_at TEXT,
+    -- header, received, envelope or none
+    date_source TEXT NOT NULL,
+    in_reply_to TEXT,
+    -- as written, oldest first; JSON
+    references_chain TEXT NOT NULL,
+    -- what threads go by: oldest first, the message it answers last; JSON
+    ancestors TEXT NOT NULL,
+    list_id TEXT,
+    system TEXT NOT NULL,
+    -- one of the eleven, the rule that decided, and the field it looked at
+    class TEXT NOT NULL,
+    class_rule TEXT NOT NULL,
+    class_source TEXT NOT NULL,
+    -- what it is alone and what it is in a thread with a patch, where the two differ; JSON
+    verdicts TEXT,
+    captures TEXT NOT NULL,
+    external_key TEXT,
+    -- the tracker's word: Created, Resolved, …
+    action TEXT,
+    -- the repository it names: its address, the key of that, and the one we know by it
+    signalled_url TEXT,
+    signalled_key TEXT,
+    signalled_repository INTEGER REFERENCES repository (id) ON DELETE SET NULL,
+    -- what a mirror copies: pull or issues, its number, and the forge's id of it
+    mirror_kind TEXT,
+    mirror_number INTEGER,
+    mirror_node TEXT,
+    has_patch INTEGER NOT NULL,
+    -- of an own diff: files, insertions and deletions; none without one
+    patch_files INTEGER,
+    patch_insertions INTEGER,
+    patch_deletions INTEGER,
+    -- touched paths, own trailers, attachments; JSON
+    patch_paths TEXT,
+    trailers TEXT,
+    attachments TEXT,
+    -- how the body was split
+    split_rule INTEGER NOT NULL,
+    -- whether the body is kept
+    has_body INTEGER NOT NULL,
+    -- issue, pr, review or mailing_list_only; none until it was looked at
+    projected TEXT,
+    issue INTEGER,
+    collected_at TEXT NOT NULL,
+    UNIQUE (message_id, content)
+) STRICT;
+
+CREATE INDEX mail_message_class ON mail_message (class, id);
+
+CREATE INDEX mail_message_external_key ON mail_message (external_key, id) WHERE external_key IS NOT NULL;
+
+CREATE INDEX mail_message_issue ON mail_message (issue) WHERE issue IS NOT NULL;
+
+CREATE INDEX mail_message_sender ON mail_message (sender);
+
+CREATE INDEX mail_message_signalled ON mail_message (signalled_key) WHERE signalled_key IS NOT NULL AND signalled_repository IS NULL;
+
+CREATE INDEX mail_message_unprojected ON mail_message (id) WHERE projected IS NULL;
+
+CREATE VIEW mail_message_list AS
+SELECT c.message, MIN(c.list) AS list, COUNT(DISTINCT c.list) AS lists
+FROM mail_copy c WHERE c.message IS NOT NULL GROUP BY c.message;
+
+CREATE TABLE mail_node (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    seen INTEGER NOT NULL,
+    -- its own date; of a ghost the earliest mail that names it
+    since TEXT,
+    thread INTEGER NOT NULL,
+    -- whom it answers, and who says so: its own word before hearsay, then the earliest witness
+    parent TEXT,
+    hearsay INTEGER NOT NULL,
+    witness_at TEXT,
+    witness TEXT
+) STRICT;
+
+CREATE INDEX mail_node_thread ON mail_node (thread);
+
+CREATE TABLE mail_part (
+    list INTEGER NOT NULL REFERENCES mail_list (id) ON DELETE CASCADE,
+    -- 2017-12, an epoch's number, or the file that was imported
+    part TEXT NOT NULL,
+    -- open: there may come more; complete; incomplete: fewer came than the archive counts
+    state TEXT NOT NULL,
+    -- what the archive says there is; none where it does not say
+    expected INTEGER,
+    found INTEGER NOT NULL,
+    -- the commit up to which it was read
+    tip TEXT,
+    read_at TEXT NOT NULL,
+    why TEXT,
+    PRIMARY KEY (list, part)
+) STRICT;
+
+CREATE TABLE mail_patch (
+    message_id TEXT PRIMARY KEY NOT NULL,
+    author TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    sent_at TEXT,
+    -- nearest first; JSON
+    ancestors TEXT NOT NULL,
+    has_diff INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX mail_patch_author ON mail_patch (author);
+
+CREATE TABLE mail_raw (
+    copy INTEGER PRIMARY KEY NOT NULL REFERENCES mail_copy (id) ON DELETE CASCADE,
+    body BLOB NOT NULL
+) STRICT;
+
+CREATE VIRTUAL TABLE mail_search USING fts5(subject, sender, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
+
+CREATE TABLE mail_sender (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- in lower case
+    email TEXT NOT NULL UNIQUE,
+    name TEXT,
+    -- a robot, a tracker or a list: never a person
+    automation INTEGER NOT NULL,
+    contributor INTEGER REFERENCES contributor (id) ON DELETE SET NULL,
+    -- when a forge last gave a definite answer about it
+    asked_at TEXT
+) STRICT;
+
+CREATE INDEX mail_sender_contributor ON mail_sender (contributor) WHERE contributor IS NOT NULL;
+
+CREATE INDEX mail_sender_unresolved ON mail_sender (id) WHERE contributor IS NULL AND NOT automation;
+
+CREATE TABLE mail_series (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- of the cover letter, else of the first patch
+    key TEXT NOT NULL UNIQUE,
+    author TEXT NOT NULL,
+    title TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    is_rfc INTEGER NOT NULL,
+    is_resend INTEGER NOT NULL,
+    total INTEGER,
+    found INTEGER NOT NULL,
+    is_complete INTEGER NOT NULL,
+    cover TEXT,
+    sent_at TEXT,
+    -- keys of the version before and of the first one
+    previous TEXT,
+    chain TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX mail_series_author ON mail_series (author);
+
+CREATE INDEX mail_series_chain ON mail_series (chain, version);
+
+CREATE TABLE mail_series_due (
+    author TEXT PRIMARY KEY NOT NULL
+) STRICT;
+
+CREATE TABLE mail_series_member (
+    series INTEGER NOT NULL REFERENCES mail_series (id) ON DELETE CASCADE,
+    -- 0 is the cover letter
+    number INTEGER NOT NULL,
+    message_id TEXT NOT NULL,
+    -- taken over from the version before
+    inherited INTEGER NOT NULL,
+    PRIMARY KEY (series, number)
+) STRICT;
+
+CREATE INDEX mail_series_member_message ON mail_series_member (message_id);
+
+CREATE TABLE mail_text (
+    message INTEGER PRIMARY KEY NOT NULL REFERENCES mail_message (id) ON DELETE CASCADE,
+    body TEXT NOT NULL,
+    -- [[kind, start, end], …] in bytes
+    spans TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE mail_thread (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- the id of its root: of all without a parent the one first heard of
+    key TEXT NOT NULL,
+    nodes INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    first_at TEXT,
+    last_at TEXT,
+    -- a patch was sent in it, so that answers are reviews
+    has_patch INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX mail_thread_key ON mail_thread (key);
+
+CREATE INDEX mail_thread_last ON mail_thread (last_at, id);
+
+CREATE TABLE mail_tombstone (
+    list INTEGER NOT NULL REFERENCES mail_list (id) ON DELETE CASCADE,
+    digest TEXT NOT NULL,
+    part TEXT NOT NULL,
+    PRIMARY KEY (list, digest)
+) STRICT;
+
+CREATE TABLE mail_turn (
+    id INTEGER PRIMARY KEY NOT NULL,
+    taken INTEGER NOT NULL
+) STRICT;
+
+CREATE VIEW mailing_list_pr_equivalents AS
+SELECT t.key AS thread_key, COALESCE(l.repository, (SELECT MIN(g.repository) FROM repo_group_member g WHERE g.repo_group = l.repo_group)) AS repo_id,
+    l.address AS list_address,
+    (SELECT r.subject FROM mail_node rn JOIN mail_message r ON r.message_id = rn.key
+        WHERE rn.thread = t.id AND r.class IN ('patch_submission', 'review')
+        ORDER BY CASE WHEN r.class = 'patch_submission' THEN 0 ELSE 1 END, r.sent_at IS NULL, r.sent_at, r.message_id LIMIT 1) AS title,
+    (SELECT rs.email FROM mail_node rn JOIN mail_message r ON r.message_id = rn.key LEFT JOIN mail_sender rs ON rs.id = r.sender
+        WHERE rn.thread = t.id AND r.class IN ('patch_submission', 'review')
+        ORDER BY CASE WHEN r.class = 'patch_submission' THEN 0 ELSE 1 END, r.sent_at IS NULL, r.sent_at, r.message_id LIMIT 1) AS author_email,
+    (SELECT rs.contributor FROM mail_node rn JOIN mail_message r ON r.message_id = rn.key LEFT JOIN mail_sender rs ON rs.id = r.sender
+        WHERE rn.thread = t.id AND r.class IN ('patch_submission', 'review')
+        ORDER BY CASE WHEN r.class = 'patch_submission' THEN 0 ELSE 1 END, r.sent_at IS NULL, r.sent_at, r.message_id LIMIT 1) AS author_cntrb_id,
+    MIN(m.sent_at) AS created_at, MAX(m.sent_at) AS last_activity_at,
+    SUM(CASE WHEN m.class = 'patch_submission' THEN 1 ELSE 0 END) AS patch_count,
+    SUM(CASE WHEN m.class = 'review' THEN 1 ELSE 0 END) AS review_count,
+    COUNT(DISTINCT m.sender) AS participant_count,
+    (SELECT MAX(v.version) FROM mail_node vn JOIN mail_series_member vm ON vm.message_id = vn.key
+        JOIN mail_series v ON v.id = vm.series WHERE vn.thread = t.id AND NOT vm.inherited) AS series_version,
+    'mailing_list' AS source
+FROM mail_message m
+JOIN mail_node n ON n.key = m.message_id
+JOIN mail_thread t ON t.id = n.thread
+JOIN mail_copy c ON c.message = m.id
+JOIN mail_list l ON l.id = c.list
+WHERE m.class IN ('patch_submission', 'review')
+GROUP BY t.id, t.key, l.id, l.address, l.repository, l.repo_group;
+
 CREATE TABLE manifest (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
@@ -389,6 +766,18 @@ CREATE TABLE manifest_history (
 ) STRICT;
 
 CREATE INDEX manifest_history_manifest ON manifest_history (manifest);
+
+CREATE VIEW messages AS
+SELECT m.id AS msg_id, m.id AS platform_msg_id, 6 AS platform_id, m.message_id AS node_id,
+    x.body AS msg_text, m.sent_at AS msg_timestamp, s.email AS msg_sender_email, s.contributor AS cntrb_id,
+    l.id AS rgls_id, l.repo_group AS repo_group_id, l.repository AS repo_id,
+    'gleaner' AS tool_source, CAST(m.split_rule AS TEXT) AS tool_version, l.address AS data_source,
+    m.collected_at AS data_collection_date
+FROM mail_message m
+JOIN mail_text x ON x.message = m.id
+JOIN mail_message_list w ON w.message = m.id
+JOIN mail_list l ON l.id = w.list
+LEFT JOIN mail_sender s ON s.id = m.sender;
 
 CREATE TABLE owner_packages (
     host TEXT NOT NULL,
@@ -636,6 +1025,19 @@ CREATE TABLE repo_group_source_member (
 ) STRICT;
 
 CREATE INDEX repo_group_source_member_repository ON repo_group_source_member (repository);
+
+CREATE VIEW repo_groups_list_serve AS
+SELECT l.id AS rgls_id, l.repo_group AS repo_group_id, COALESCE(l.inbox, l.address) AS rgls_name,
+    l.description AS rgls_description, CAST(NULL AS TEXT) AS rgls_sponsor, l.address AS rgls_email,
+    CASE l.archive WHEN 'pony-mail' THEN 'apache_ponymail' WHEN 'public-inbox' THEN 'lore_public_inbox'
+        ELSE l.archive END AS mlls_system,
+    (SELECT MAX(p.part) FROM mail_part p WHERE p.list = l.id AND p.state = 'complete') AS mlls_last_month,
+    l.finished_at IS NOT NULL AS mlls_scan_complete, l.failures AS mlls_failed_attempts,
+    l.failed_at AS mlls_last_failed_at, l.began_at AS mlls_last_run,
+    -- leases are the engine's: see the unit mail/fetch of the list
+    CAST(NULL AS TEXT) AS mlls_locked_at, CAST(NULL AS TEXT) AS mlls_locked_pid,
+    CAST(NULL AS TEXT) AS mlls_locked_boot_id
+FROM mail_list l;
 
 CREATE VIEW repo_indexing AS
 SELECT TRUE AS id, MAX(l.began_at) AS indexing_began,

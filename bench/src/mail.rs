@@ -49,13 +49,12 @@ pub(crate) struct Options {
 
 pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
-    let file = match &options.mbox {
-        Some(file) => file.clone(),
-        None => {
-            let file = directory.path().join("bench.mbox");
-            generate(&file, options.megabytes << 20)?;
-            file
-        }
+    let file = if let Some(file) = &options.mbox {
+        file.clone()
+    } else {
+        let file = directory.path().join("bench.mbox");
+        generate(&file, options.megabytes << 20)?;
+        file
     };
     let figure = Figure::new("mail", None::<&'static str>);
     forget_peak();
@@ -262,7 +261,7 @@ fn generate(file: &Path, size: u64) -> anyhow::Result<()> {
     while written < size {
         let thread = number - number % 9;
         let is_root = number == thread;
-        let patch = (thread / 9) % 3 != 0;
+        let patch = !(thread / 9).is_multiple_of(3);
         let second = 1_500_000_000 + number * 311;
         let mut mail = format!(
             "From mboxrd@z Thu Jan  1 00:00:00 1970\nReceived: from mx{a}.example.org (mx{a}.example.org [192.0.2.{a}])\n\

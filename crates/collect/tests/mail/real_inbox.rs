@@ -63,13 +63,12 @@ impl Real {
     }
 
     fn import(&self, mails: &[String], rotate: &str) {
-        let mbox: String = mails
-            .iter()
-            .map(|mail| {
-                let quoted = mail.replace("\nFrom ", "\n>From ");
-                format!("From mboxrd@z Thu Jan  1 00:00:00 1970\n{quoted}\n")
-            })
-            .collect();
+        let mut mbox = String::new();
+        for mail in mails {
+            mbox.push_str("From mboxrd@z Thu Jan  1 00:00:00 1970\n");
+            mbox.push_str(&mail.replace("\nFrom ", "\n>From "));
+            mbox.push('\n');
+        }
         let (file, script) = (self.home.join("in.mbox"), self.home.join("imp.pl"));
         std::fs::write(&file, mbox).unwrap();
         std::fs::write(&script, IMPORT).unwrap();
@@ -86,6 +85,11 @@ impl Real {
             None,
         );
     }
+}
+
+#[expect(clippy::print_stderr, reason = "nothing is skipped in silence")]
+fn not_tested(why: &str) {
+    eprintln!("NOT TESTED: {why}");
 }
 
 /// A port that nobody has at the moment.
@@ -109,7 +113,7 @@ both! {
         let missing = Command::new("public-inbox-httpd").arg("--help").output().is_err();
         if missing {
             assert!(std::env::var_os("GLEANER_NEEDS_PUBLIC_INBOX").is_none(), "public-inbox is not installed");
-            eprintln!("NOT TESTED: public-inbox is not installed (`apt-get install public-inbox`)");
+            not_tested("public-inbox is not installed (`apt-get install public-inbox`)");
             return;
         }
         let mut world = World::new(&db).await;
