@@ -194,7 +194,7 @@ fn the_demo_lists_simulated_forges_and_comes_to_an_end() {
     for line in done.stdout.lines() {
         assert!(line.contains("\"state\":\"ready\""), "{line}");
     }
-    assert!(done.stdout.contains("organisation"), "{}", done.stdout);
+    assert!(done.stdout.contains("license/scan"), "{}", done.stdout);
 }
 
 /// Starts a server and waits until it says where it listens.

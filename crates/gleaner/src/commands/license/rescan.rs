@@ -14,8 +14,8 @@ use crate::{
 
 /// Scan repositories again, before everything else
 ///
-/// They come in the order of their numbers. What is known stays visible until it is replaced. Files whose contents were scanned by the same
-/// scanner are not scanned again unless `--fresh` says so.
+/// They come in the order of their numbers. What is known stays visible until it is replaced. Files
+/// whose contents were scanned by the same scanner are not scanned again unless `--fresh` says so.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner license rescan --repo github.com/owner/name
