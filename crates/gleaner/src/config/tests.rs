@@ -63,6 +63,7 @@ fn every_setting_reaches_the_program() {
                 "sqlite:x",
                 "http://h",
                 "a@b.example",
+                "full",
             ]
             .into_iter()
             .filter_map(|text| key.kind.parse(text).ok())
@@ -97,6 +98,8 @@ fn the_example_is_complete_and_says_what_holds() {
     full.goindex.hook_secret_files.clear();
     full.goindex.from.clear();
     full.goindex.listing_cadence = None;
+    full.mail.polite_address = None;
+    full.mail.rules.clear();
     for round in full.rounds.values_mut() {
         (round.cadence, round.max_run) = (None, None);
     }

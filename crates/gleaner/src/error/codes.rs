@@ -127,7 +127,7 @@ codes! {
         "the database holds something unexpected",
         "A statement was refused or a value is not what belongs there. If nobody changed the \
          database by hand, this is a bug in gleaner: please report it with the whole message.";
-    UPSTREAM = "E-UPSTREAM-UNAVAILABLE", Unavailable,
+    UPSTREAM = "E-UPSTREAM-ANSWER", Unavailable,
         "a service elsewhere gave no answer that can be used",
         "It is down, limits requests, or shows a page for people where data should be. Nothing was \
          changed. `gleaner upstream list` tells how it fares, `gleaner doctor` asks it once.";

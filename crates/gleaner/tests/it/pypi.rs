@@ -313,7 +313,7 @@ fn a_source_distribution_is_fetched_whole_and_silence_is_no_absence() {
         &format!("http://{free}/fine-thing-1.2.tar.gz"),
     ]);
     assert!(
-        silent.starts_with("exit: 3") && silent.contains("E-UPSTREAM-UNAVAILABLE"),
+        silent.starts_with("exit: 3") && silent.contains("E-UPSTREAM-ANSWER"),
         "{silent}"
     );
     let secret = home.run([

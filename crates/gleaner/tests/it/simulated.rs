@@ -26,7 +26,7 @@ impl World {
         let mut sim = home.gleaner(["sim", "--listen", "127.0.0.1:0", "--format", "jsonl"]);
         let (mut process, address, said) = started_and_said(sim.args(args).stdout(Stdio::piped()));
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let first = lines.take(8).map(Result::unwrap).collect::<Vec<_>>();
+        let first = lines.take(9).map(Result::unwrap).collect::<Vec<_>>();
         let shown = first.join("\n").replace(&address, "[ADDRESS]");
         insta::assert_snapshot!("upstreams", shown);
         let configuration = said.lines().skip_while(|line| !line.starts_with('['));

@@ -62,7 +62,7 @@ pub(crate) struct RegisterArgs {
     group: Option<String>,
 }
 
-/// Register the lists of the projects of the Apache Software Foundation, as its archive tells them
+/// Register the lists of the projects of the Apache Software Foundation
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner mail load-apache
