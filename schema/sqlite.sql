@@ -404,6 +404,130 @@ SELECT i.id AS issue_id, i.repository AS repo_id, i.platform_id AS platform_issu
     'gleaner' AS tool_source, '1' AS tool_version, i.data_source, i.observed_at AS data_collection_date
 FROM forge_issue i WHERE i.kind = 'issue';
 
+CREATE TABLE license_answer (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    scanner INTEGER NOT NULL REFERENCES license_scanner (id) ON DELETE CASCADE,
+    -- the id that git gives the contents
+    blob TEXT NOT NULL,
+    -- the name where a package parser might look at it, else its ending
+    name_class TEXT NOT NULL,
+    -- found, nothing, degraded (cut short: good until the next visit) or failed
+    state TEXT NOT NULL,
+    size INTEGER,
+    programming_language TEXT,
+    file_type TEXT,
+    expression TEXT,
+    spdx TEXT,
+    percentage REAL,
+    -- JSON; none where there is none
+    detections TEXT,
+    clues TEXT,
+    copyrights TEXT,
+    holders TEXT,
+    authors TEXT,
+    packages TEXT,
+    errors TEXT,
+    elapsed_ms INTEGER NOT NULL,
+    scanned_at TEXT NOT NULL,
+    UNIQUE (scanner, blob, name_class)
+) STRICT;
+
+CREATE TABLE license_cross_check (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    blob TEXT NOT NULL,
+    name_class TEXT NOT NULL,
+    scanner INTEGER NOT NULL REFERENCES license_scanner (id) ON DELETE CASCADE,
+    other INTEGER NOT NULL REFERENCES license_scanner (id) ON DELETE CASCADE,
+    same_license INTEGER NOT NULL,
+    same_holders INTEGER NOT NULL,
+    spdx TEXT,
+    other_spdx TEXT,
+    path TEXT NOT NULL,
+    checked_at TEXT NOT NULL,
+    UNIQUE (scanner, other, blob, name_class)
+) STRICT;
+
+CREATE TABLE license_file (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    result INTEGER NOT NULL REFERENCES license_result (id) ON DELETE CASCADE,
+    path TEXT NOT NULL,
+    blob TEXT NOT NULL,
+    -- none where there is no answer that is kept: see problem
+    answer INTEGER REFERENCES license_answer (id) ON DELETE SET NULL,
+    -- the expression in this tree, where a reference makes it another one
+    spdx TEXT,
+    -- JSON: the files that references led to
+    spdx_from TEXT,
+    -- ordinary, vendored or generated
+    place TEXT NOT NULL,
+    -- too-large, failed, degraded or missing, and why
+    problem TEXT,
+    detail TEXT
+) STRICT;
+
+CREATE UNIQUE INDEX license_file_path ON license_file (result, path);
+
+CREATE TABLE license_package (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    result INTEGER NOT NULL REFERENCES license_result (id) ON DELETE CASCADE,
+    purl TEXT,
+    path TEXT NOT NULL,
+    spdx TEXT
+) STRICT;
+
+CREATE INDEX license_package_result ON license_package (result, id);
+
+CREATE TABLE license_result (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    repository INTEGER NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    scanner INTEGER NOT NULL REFERENCES license_scanner (id),
+    commit_id TEXT NOT NULL,
+    tree_id TEXT NOT NULL,
+    -- staged until all of its rows are there, then current, then replaced
+    state TEXT NOT NULL,
+    -- files or whole-tree
+    mode TEXT NOT NULL,
+    began_at TEXT NOT NULL,
+    scanned_at TEXT NOT NULL,
+    -- when it was last seen that nothing has changed
+    checked_at TEXT NOT NULL,
+    replaced_at TEXT,
+    -- what to do although nothing has changed: tree (put together again) or files (scan again)
+    again TEXT,
+    files INTEGER NOT NULL,
+    files_found INTEGER NOT NULL,
+    files_scanned INTEGER NOT NULL,
+    files_failed INTEGER NOT NULL,
+    bytes_scanned INTEGER NOT NULL,
+    -- JSON: what was left out, by the reason
+    skipped TEXT,
+    primary_spdx TEXT,
+    primary_from TEXT
+) STRICT;
+
+CREATE UNIQUE INDEX license_result_current ON license_result (repository) WHERE state = 'current';
+
+CREATE INDEX license_result_repository ON license_result (repository, id);
+
+CREATE TABLE license_scanner (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    tool TEXT NOT NULL,
+    version TEXT NOT NULL,
+    options TEXT NOT NULL,
+    first_used TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE license_tally (
+    result INTEGER NOT NULL REFERENCES license_result (id) ON DELETE CASCADE,
+    -- license or holder
+    what TEXT NOT NULL,
+    value TEXT NOT NULL,
+    files INTEGER NOT NULL,
+    osi_approved INTEGER,
+    PRIMARY KEY (result, what, value)
+) STRICT;
+
 CREATE TABLE mail_copy (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     list INTEGER NOT NULL REFERENCES mail_list (id) ON DELETE CASCADE,
@@ -1072,8 +1196,11 @@ SELECT r.id AS repo_id, r.url AS repo_git, r.owner AS repo_owner, r.name AS repo
           AND (s.source IS NULL OR NOT s.complete OR s.last_answered IS NULL OR s.last_answered <> s.last_asked))
     ELSE (SELECT MIN(CASE WHEN s.complete AND s.last_answered = s.last_asked THEN 1 ELSE 0 END) = 1
         FROM source_state s WHERE s.repository = r.id) END AS distribution_scan_complete,
-    g.began_at AS indexing_began, g.finished_at AS indexing_finished
-FROM repository r LEFT JOIN go_repository g ON g.repository = r.id;
+    g.began_at AS indexing_began, g.finished_at AS indexing_finished,
+    l.checked_at AS scancode_last_run, c.version AS scancode_version, c.tool AS scancode_scanner
+FROM repository r LEFT JOIN go_repository g ON g.repository = r.id
+LEFT JOIN license_result l ON l.repository = r.id AND l.state = 'current'
+LEFT JOIN license_scanner c ON c.id = l.scanner;
 
 CREATE TABLE repository (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -1177,6 +1304,48 @@ CREATE TABLE run (
 ) STRICT;
 
 CREATE INDEX run_unit ON run (unit, id);
+
+CREATE VIEW scancode_file_results AS
+SELECT f.id AS file_result_id, f.result AS scan_id, s.repository AS repo_id, f.path, f.blob AS sha1_git,
+    a.size, a.programming_language, a.file_type, a.expression AS detected_license_expression,
+    COALESCE(f.spdx, a.spdx) AS detected_license_expression_spdx,
+    a.percentage AS percentage_of_license_text, a.detections AS license_detections,
+    a.clues AS license_clues, a.copyrights, a.holders, a.authors, a.packages AS package_data,
+    a.errors AS scan_errors, f.place, f.problem, f.detail, s.scanned_at AS data_collection_date
+FROM license_file f JOIN license_result s ON s.id = f.result
+LEFT JOIN license_answer a ON a.id = f.answer
+WHERE s.state = 'current';
+
+CREATE VIEW scancode_file_results_history AS
+SELECT f.id AS file_result_id, f.result AS scan_id, s.repository AS repo_id, f.path, f.blob AS sha1_git,
+    a.size, a.programming_language, a.file_type, a.expression AS detected_license_expression,
+    COALESCE(f.spdx, a.spdx) AS detected_license_expression_spdx,
+    a.percentage AS percentage_of_license_text, a.detections AS license_detections,
+    a.clues AS license_clues, a.copyrights, a.holders, a.authors, a.packages AS package_data,
+    a.errors AS scan_errors, f.place, f.problem, f.detail, s.scanned_at AS data_collection_date,
+    s.replaced_at
+FROM license_file f JOIN license_result s ON s.id = f.result
+LEFT JOIN license_answer a ON a.id = f.answer
+WHERE s.state = 'replaced';
+
+CREATE VIEW scancode_scans AS
+SELECT s.id AS scan_id, s.repository AS repo_id, c.tool AS scanner, c.version AS scancode_version,
+    c.key AS scanner_key, s.commit_id, s.tree_id, s.files AS files_count,
+    s.files_scanned, s.files_found AS files_with_findings, s.files_failed AS files_with_errors,
+    s.primary_spdx AS declared_license_expression_spdx, s.began_at AS scan_started,
+    s.scanned_at AS scan_finished, s.checked_at AS last_run, s.scanned_at AS data_collection_date
+FROM license_result s JOIN license_scanner c ON c.id = s.scanner
+WHERE s.state = 'current';
+
+CREATE VIEW scancode_scans_history AS
+SELECT s.id AS scan_id, s.repository AS repo_id, c.tool AS scanner, c.version AS scancode_version,
+    c.key AS scanner_key, s.commit_id, s.tree_id, s.files AS files_count,
+    s.files_scanned, s.files_found AS files_with_findings, s.files_failed AS files_with_errors,
+    s.primary_spdx AS declared_license_expression_spdx, s.began_at AS scan_started,
+    s.scanned_at AS scan_finished, s.checked_at AS last_run, s.scanned_at AS data_collection_date,
+    s.replaced_at
+FROM license_result s JOIN license_scanner c ON c.id = s.scanner
+WHERE s.state = 'replaced';
 
 CREATE TABLE schema_migration (
             part TEXT NOT NULL,
