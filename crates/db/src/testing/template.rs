@@ -36,10 +36,12 @@ pub(super) async fn fresh_database(parts: &[Part]) -> (String, String) {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let admin = connect(maintenance_url()).await;
     let template = template(&admin, parts).await;
+    // Numbers of processes come round again while the cluster stands.
     let name = format!(
-        "t_{}_{}",
+        "t_{}_{}_{}",
         std::process::id(),
-        COUNT.fetch_add(1, Ordering::Relaxed)
+        COUNT.fetch_add(1, Ordering::Relaxed),
+        Clock::system().now().as_micros()
     );
     create(&admin, &name, Some(&template)).await;
     admin.close().await;

@@ -48,7 +48,7 @@ impl Fleet {
             format!("[upstream.\"{name}\"]\nbase_url = \"{base}\"\n")
         });
         // The drills are about whoever asks forges what has become of repositories.
-        let others = "[distribution]\nenabled = false\n";
+        let others = "[distribution]\nenabled = false\n[license]\nenabled = false\n";
         let text = upstreams.collect::<String>() + others + settings;
         std::fs::write(home.path().join("gleaner.toml"), text).unwrap();
         Self {

@@ -116,7 +116,7 @@ impl Estate {
         let at = server.listen().await.unwrap();
         let settings = format!(
             "[upstream.\"github.com\"]\nbase_url = \"{}\"\n\
-             [distribution]\nenabled = false\n[repo_metadata]\nenabled = false\n\
+             [distribution]\nenabled = false\n[repo_metadata]\nenabled = false\n[license]\nenabled = false\n\
              [goindex]\nworkers = 2\n",
             at.url("").trim_end_matches('/')
         );
