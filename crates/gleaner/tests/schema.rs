@@ -12,7 +12,11 @@ async fn both_dialects_have_the_same_tables_views_and_columns() {
     let (sqlite, postgres) = (TestDb::sqlite(PARTS).await, TestDb::postgres(PARTS).await);
     let (sqlite, postgres) = (columns(&sqlite).await, columns(&postgres).await);
     assert!(sqlite.len() > 100, "{}", sqlite.len());
-    let only: Vec<_> = sqlite.symmetric_difference(&postgres).collect();
+    // Full text is each database's own affair.
+    let only = sqlite.symmetric_difference(&postgres);
+    let only: Vec<_> = only
+        .filter(|(place, _)| !place.starts_with("mail_search"))
+        .collect();
     assert!(only.is_empty(), "on one side only: {only:?}");
 }
 

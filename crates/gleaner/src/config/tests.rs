@@ -98,6 +98,8 @@ fn the_example_is_complete_and_says_what_holds() {
     full.goindex.hook_secret_files.clear();
     full.goindex.from.clear();
     full.goindex.listing_cadence = None;
+    full.license.home.clone_from(&defaults.license.home);
+    full.license.home_is_set = false;
     full.mail.polite_address = None;
     full.mail.rules.clear();
     for round in full.rounds.values_mut() {
