@@ -86,6 +86,8 @@ fn gnu(words: &Words, found: &mut Vec<Notice>) {
             continue;
         };
         if let Some((version, or_later, to)) = version(words, at, end) {
+            // A version that stands before the family does not lead back to it.
+            let to = to.max(end).max(at + 1);
             let spdx = family.spdx(version, or_later);
             versioned[family as usize] = true;
             found.push(Notice {
