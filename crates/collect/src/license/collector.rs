@@ -15,19 +15,18 @@ use store::{
 };
 
 use super::{
-    Desk, Input, Scanned, Scanner, cross_check,
+    Desk, Input, Scanner, cross_check,
     desk::pause,
     gather::{Leads, Source, Tree, Way},
+    kept_answer::answer,
+    stop::Stop,
     tree_step::{Problems, key, put_together},
     whole_tree, work_directory,
     written::{Batch, Begin, Portion, Report},
 };
 use crate::{
     collector::{Collector, Need, kind},
-    git::{
-        Blob, Entry, EntryKind, GitError,
-        remote::{RemoteError, Retry},
-    },
+    git::{Blob, Entry, EntryKind, GitError, remote::RemoteError},
 };
 
 /// Scans repositories.
@@ -152,37 +151,6 @@ impl Collector for LicenseScan {
 fn not_now(cx: &Run, why: String) -> Ending {
     let at = cx.clock().now().plus(NOT_NOW);
     cx.end(Outcome::Retry { at, why }, ())
-}
-
-/// Why a run does not come to its end.
-pub(super) enum Stop {
-    Run(RunError),
-    Git(RemoteError),
-    Broken(super::Broken),
-}
-
-impl From<RunError> for Stop {
-    fn from(error: RunError) -> Self {
-        Self::Run(error)
-    }
-}
-
-impl From<db::DbError> for Stop {
-    fn from(error: db::DbError) -> Self {
-        Self::Run(error.into())
-    }
-}
-
-impl From<RemoteError> for Stop {
-    fn from(error: RemoteError) -> Self {
-        Self::Git(error)
-    }
-}
-
-impl From<super::Broken> for Stop {
-    fn from(broken: super::Broken) -> Self {
-        Self::Broken(broken)
-    }
 }
 
 /// One run.
@@ -602,75 +570,11 @@ fn unique<'a>(ids: &[&'a str]) -> Vec<&'a str> {
     ids
 }
 
-/// What is kept of a scan of one file.
-fn answer(key: &FileKey, input: &Input, outcome: Scanned) -> Answer {
-    let size = Some(input.bytes.len() as u64);
-    let millis = |elapsed: Duration| i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX);
-    match outcome {
-        Scanned::Done {
-            findings,
-            elapsed,
-            degraded,
-        } => {
-            let mut findings = *findings;
-            findings.size = size;
-            let state = match (degraded, findings.is_empty()) {
-                (true, _) => State::Degraded,
-                (false, true) => State::Nothing,
-                (false, false) => State::Found,
-            };
-            if state == State::Nothing {
-                // Nine rows of ten: they say that there is nothing, and no more.
-                findings = Findings {
-                    size,
-                    programming_language: findings.programming_language,
-                    ..Findings::default()
-                };
-            }
-            Answer {
-                key: key.clone(),
-                state,
-                findings,
-                elapsed_ms: millis(elapsed),
-            }
-        }
-        Scanned::Failed { why, elapsed } => Answer {
-            key: key.clone(),
-            state: State::Failed,
-            findings: Findings {
-                size,
-                scan_errors: vec![why],
-                ..Findings::default()
-            },
-            elapsed_ms: millis(elapsed),
-        },
-    }
-}
-
-/// Nothing is known that was not known before.
+/// Nothing is known that was not known before, unless there is nothing.
 fn no_answer(error: RemoteError, cx: &Run) -> Result<Ending, RunError> {
-    let now = cx.clock().now();
-    if let Some(retry) = error.retry() {
-        let at = match retry {
-            Retry::After(time) => now.plus(*time),
-            Retry::At(time) => Timestamp::from(*time),
-        };
-        let why = error.to_string();
-        return Ok(cx.end(Outcome::Retry { at, why }, ()));
-    }
     if error.is_absent() || matches!(error, RemoteError::Git(GitError::NotThere(_))) {
         let why = error.to_string();
         return Ok(cx.end(Outcome::Gone { why }, ()));
     }
-    Err(match error {
-        RemoteError::Unauthorized { .. }
-        | RemoteError::Forbidden { .. }
-        | RemoteError::BadUrl { .. }
-        | RemoteError::PrivateAddress { .. }
-        | RemoteError::Moved { .. }
-        | RemoteError::TooMuch { .. }
-        | RemoteError::Directory { .. }
-        | RemoteError::Git(_) => RunError::unit(error),
-        other => RunError::upstream(other),
-    })
+    error.end(cx, ())
 }

@@ -21,9 +21,10 @@ use store::license::{self, Answer, FileKey, NewFile, State};
 
 use super::{
     Scanner, Settings,
-    collector::{Done, Progress, Scan, Stop},
+    collector::{Done, Progress, Scan},
     gather::Tree,
     python_in,
+    stop::Stop,
     tree_step::place,
     work_directory,
     written::{Batch, Report},

@@ -14,6 +14,7 @@
 
 mod issues;
 mod lists;
+mod new_message;
 mod patches;
 mod project;
 mod raw;
@@ -29,6 +30,7 @@ pub use issues::backfill_keys;
 pub use lists::{
     KeptList, NewList, Registered, began, by_id, failed, find, finished, lists, register,
 };
+pub use new_message::{NewMessage, NewPatch, NewSender, Verdict, Written};
 pub use patches::{NewSeries, PatchRow, SeriesMember, due_authors, patches_of, replace_series};
 pub use project::{Projected, project, resolve_senders, resolve_signals, unresolved};
 pub use raw::{pack, unpack};
@@ -44,4 +46,4 @@ pub use staging::{
 };
 pub use stats::{ClassCount, Stats, WaitingList, stats};
 pub use verify::{Branch, Branches, branches};
-pub use write::{NewMessage, NewPatch, NewSender, Verdict, Written, write};
+pub use write::write;

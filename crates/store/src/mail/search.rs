@@ -6,7 +6,7 @@
 use db::{Bulk, Db, DbError, Dialect, Row, Timestamp, Tx, sql};
 use serde::Serialize;
 
-use super::write::NewMessage;
+use super::new_message::NewMessage;
 
 /// A message that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
