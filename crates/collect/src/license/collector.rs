@@ -20,7 +20,7 @@ use super::{
     gather::{Leads, Source, Tree, Way},
     kept_answer::answer,
     stop::Stop,
-    tree_step::{Problems, key, put_together},
+    tree_step::{Problems, ToldApart, count_place, key, put_together},
     whole_tree, work_directory,
     written::{Batch, Begin, Portion, Report},
 };
@@ -176,12 +176,15 @@ impl Scan<'_> {
             scanner: self.scanner.identity().title(),
             ..Report::default()
         };
-        let Leads::To(announced) = source.head().await? else {
+        let whole_tree = whole_tree::is_wanted(self.desk.settings(), self.scanner);
+        if whole_tree && let Some(ending) = whole_tree::take_up(self).await? {
+            return Ok(ending);
+        }
+        let Leads::To(announced) = source.head(Some(self.cx)).await? else {
             report.unchanged = true;
             return Ok(self.cx.end(Outcome::Done, report));
         };
         let current = license::head(self.cx.db(), self.repository.id).await?;
-        let whole_tree = whole_tree::is_wanted(self.desk.settings(), self.scanner);
         let identity = if whole_tree {
             whole_tree::identity(self.scanner.identity())
         } else {
@@ -207,13 +210,13 @@ impl Scan<'_> {
             scanner = %report.scanner,
             "license scan started"
         );
-        let tree = source.tree(current.is_none()).await?;
+        let tree = source.tree(current.is_none(), Some(self.cx)).await?;
         let commit = tree.commit(&announced);
         let mut entries = tree.entries(&commit).await?;
         report.commit = Some(commit.clone());
         Self::leave_out(&mut entries, &mut report);
         if whole_tree {
-            return whole_tree::run(self, &tree, &commit, &entries, report).await;
+            return whole_tree::run(self, tree, &commit, &entries, report).await;
         }
         let again = current.and_then(|current| current.again);
         let mut seen = Seen::default();
@@ -231,18 +234,18 @@ impl Scan<'_> {
         entries.retain(|entry| match entry.kind {
             EntryKind::File => true,
             EntryKind::Link => {
-                *report.skipped.entry("symlink").or_default() += 1;
+                *report.skipped.entry("symlink".into()).or_default() += 1;
                 false
             }
             EntryKind::Submodule => {
-                *report.skipped.entry("submodule").or_default() += 1;
+                *report.skipped.entry("submodule".into()).or_default() += 1;
                 false
             }
         });
         if entries.len() > MOST_FILES {
             report
                 .skipped
-                .insert("too-many-files", entries.len() - MOST_FILES);
+                .insert("too-many-files".into(), entries.len() - MOST_FILES);
             entries.truncate(MOST_FILES);
         }
         report.files = entries.len();
@@ -359,7 +362,7 @@ impl Scan<'_> {
             return Ok(());
         }
         let ids: Vec<&str> = keys.iter().map(|key| key.blob.as_str()).collect();
-        let blobs = tree.blobs(&unique(&ids)).await?;
+        let blobs = tree.blobs(&unique(&ids), Some(self.cx)).await?;
         let blobs: HashMap<&str, Blob> = unique(&ids).into_iter().zip(blobs).collect();
         let mut scanned: Vec<(FileKey, Input)> = Vec::new();
         for key in keys {
@@ -451,6 +454,16 @@ impl Scan<'_> {
             Some(number) => license::answers(self.cx.db(), number, &keys).await?,
             None => HashMap::new(),
         };
+        let mut told_apart = ToldApart::new();
+        if let Some(number) = number {
+            let sorts = license::sorts(self.cx.db(), number, &keys).await?;
+            for entry in entries {
+                count_place(&entry.path, &mut told_apart);
+                if let Some(sort) = sorts.get(&key(entry)) {
+                    *told_apart.entry(sort.clone()).or_default() += 1;
+                }
+            }
+        }
         let together = put_together(self.scanner, entries, &answers, &seen.problems).await;
         let done = Done {
             identity: self.scanner.identity().clone(),
@@ -460,6 +473,7 @@ impl Scan<'_> {
             files: together.files,
             settled: together.settled,
             found: together.found,
+            told_apart,
         };
         self.finish(done, report).await
     }
@@ -487,6 +501,9 @@ impl Scan<'_> {
             bytes_scanned: i64::try_from(report.bytes).unwrap_or(i64::MAX),
             skipped: (!report.skipped.is_empty())
                 .then(|| serde_json::to_string(&report.skipped).ok())
+                .flatten(),
+            told_apart: (!done.told_apart.is_empty())
+                .then(|| serde_json::to_string(&done.told_apart).ok())
                 .flatten(),
             primary_spdx: done.settled.primary.clone(),
             primary_from: done.settled.primary_from.map(str::to_owned),
@@ -561,6 +578,7 @@ pub(super) struct Done {
     pub(super) files: Vec<license::NewFile>,
     pub(super) settled: scan::license::tree::Settled,
     pub(super) found: usize,
+    pub(super) told_apart: ToldApart,
 }
 
 fn unique<'a>(ids: &[&'a str]) -> Vec<&'a str> {

@@ -142,7 +142,11 @@ impl Desk {
 
     async fn prove(&self, state: &mut State) {
         let directory = self.0.settings.directory.clone();
-        let _ = tokio::task::spawn_blocking(move || work_directory::sweep(&directory)).await;
+        let _ = tokio::task::spawn_blocking(move || {
+            work_directory::sweep(&directory);
+            work_directory::sweep(&directory.join("trees"));
+        })
+        .await;
         let wanted: &[Choice] = match self.0.settings.scanner {
             Choice::Auto => &[Choice::Provenant, Choice::ScanCode, Choice::Builtin],
             Choice::Builtin => &[Choice::Builtin],

@@ -24,6 +24,7 @@ mod provenant;
 mod scancode;
 mod scanner;
 mod setup;
+mod stock_output;
 mod stop;
 mod tree_step;
 mod verify;

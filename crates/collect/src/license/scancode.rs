@@ -231,7 +231,8 @@ impl Told {
     }
 }
 
-fn package(value: &Value) -> Option<scan::license::tree::Package> {
+/// A package as ScanCode tells it.
+pub(super) fn package(value: &Value) -> Option<scan::license::tree::Package> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let path = value
         .get("datafile_paths")
