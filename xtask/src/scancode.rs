@@ -58,7 +58,7 @@ fn set_up(data: &Path) -> anyhow::Result<()> {
     command
         .args(["--", "license", "setup", "--data"])
         .arg(data)
-        .env_remove("GLEANER_LICENSE_HOME")
+        .env_remove("GLEANER_LICENSE_DIRECTORY")
         // A registry that cannot be reached is told soon, not after many tries.
         .env("PIP_RETRIES", "1")
         .env("PIP_TIMEOUT", "20")

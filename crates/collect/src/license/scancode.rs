@@ -21,6 +21,7 @@ use futures_util::future::BoxFuture;
 use scan::license::tree::{Resolved, Settled};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     process::{ChildStdin, ChildStdout},
@@ -62,6 +63,8 @@ struct Way {
 #[derive(Debug)]
 struct Process {
     _child: Attached,
+    /// What it leaves lying about is gone with it.
+    _scratch: TempDir,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     hello: Hello,
@@ -283,6 +286,11 @@ impl ScanCode {
 impl Process {
     /// Starts Python and waits until the index is there.
     async fn start(way: &Way) -> Result<Self, String> {
+        let base = way.directory.clone();
+        let scratch = tokio::task::spawn_blocking(move || work_directory::make(&base)).await;
+        let scratch = scratch
+            .map_err(|error| error.to_string())?
+            .map_err(|error| error.to_string())?;
         let mut attachment = Attachment::new(&way.python);
         let command = attachment.command();
         // `-I`: nothing of the environment or the current directory has a say.
@@ -294,11 +302,12 @@ impl Process {
             .env("LC_ALL", "C.UTF-8")
             .env("PYTHONUNBUFFERED", "1")
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("SCANCODE_TEMP", &way.directory)
+            .env("SCANCODE_TEMP", scratch.path())
+            .env("TMPDIR", scratch.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        for kept in ["PATH", "HOME", "TMPDIR"] {
+        for kept in ["PATH", "HOME"] {
             if let Some(value) = std::env::var_os(kept) {
                 command.env(kept, value);
             }
@@ -312,6 +321,7 @@ impl Process {
         };
         let mut process = Self {
             _child: child,
+            _scratch: scratch,
             stdin,
             stdout: BufReader::new(stdout),
             hello: Hello {

@@ -168,7 +168,12 @@ pub(super) async fn run(
 }
 
 /// Limits what a process may take before it becomes the scanner.
-const LIMITED: &str = r#"ulimit -c 0; ulimit -v "$1" 2>/dev/null; shift; exec nice -n 10 "$@""#;
+const LIMITED: &str = r#"ulimit -c 0
+ulimit -v "$1" 2>/dev/null
+SCANCODE_TEMP=$2 TMPDIR=$2
+export SCANCODE_TEMP TMPDIR
+shift 2
+exec nice -n 10 "$@""#;
 
 /// The command, with the tree moved to the place of the subprocess: it lives as long as that.
 fn words(place: &Place, unpacked: &Path, settings: &Settings) -> Vec<OsString> {
@@ -181,6 +186,8 @@ fn words(place: &Place, unpacked: &Path, settings: &Settings) -> Vec<OsString> {
         0 => "unlimited".into(),
         bytes => (bytes / 1024).to_string().into(),
     });
+    // What it leaves lying about goes with its place.
+    words.push(place.directory().into());
     words.push(program.into());
     words.extend(
         [

@@ -19,7 +19,7 @@ async fn heavy_scancode_survives_poison() {
     let Some(mut settings) = with_scancode(world.directory.path()) else {
         return;
     };
-    settings.file_timeout = Duration::from_secs(5);
+    settings.file_timeout = Duration::from_secs(10);
     settings.cross_check_one_in = 0;
     settings.processes = 1;
     let scanner = Arc::new(ScanCode::open(&settings).await.unwrap());

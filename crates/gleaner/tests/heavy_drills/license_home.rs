@@ -36,7 +36,7 @@ impl Home {
         std::os::unix::fs::symlink(venv, home.join("license/scancode")).unwrap();
         let settings = format!(
             "[license]\nscanner = \"scancode\"\nmode = \"{mode}\"\nprocesses = 1\n\
-             cross_check_one_in = 0\nmin_free = \"1MiB\"\nhome = \"{}\"\n",
+             cross_check_one_in = 0\nmin_free = \"1MiB\"\ndirectory = \"{}\"\n",
             home.join("license").display()
         );
         std::fs::write(home.join("gleaner.toml"), settings).unwrap();
@@ -62,7 +62,7 @@ impl Home {
             git(&top, args);
         }
         let added = self.gleaner(&["repo", "add", name]).status().unwrap();
-        assert!(added.success());
+        assert!(added.success(), "{}", self.log());
         let row = self
             .db
             .fetch_one(sql!("SELECT max(id) AS n FROM repository"))
