@@ -69,9 +69,13 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         figure.print("unchanged_fetches", unchanged.packs, "requests")?;
         if let Some(stock) = stock {
             let ratio = stock / rescan.cpu.max(0.01);
-            figure.peer("scancode-stock").print("rescan_ratio", ratio, "x less CPU")?;
+            figure
+                .peer("scancode-stock")
+                .print("rescan_ratio", ratio, "x less CPU")?;
             let ratio = stock / first.cpu.max(0.01);
-            figure.peer("scancode-stock").print("first_scan_ratio", ratio, "x less CPU")?;
+            figure
+                .peer("scancode-stock")
+                .print("first_scan_ratio", ratio, "x less CPU")?;
         }
     }
     Ok(())
@@ -89,6 +93,8 @@ async fn stock_scan(repository: &Repository, figure: &Figure) -> anyhow::Result<
         .await
         .context("stock ScanCode")?;
     let took = spent() - before;
-    figure.peer("scancode-stock").print("whole_tree", took, "CPU s")?;
+    figure
+        .peer("scancode-stock")
+        .print("whole_tree", took, "CPU s")?;
     Ok(Some(took))
 }

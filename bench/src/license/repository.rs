@@ -208,7 +208,12 @@ fn copy(from: &Path, to: &Path, most: usize) -> anyhow::Result<Vec<PathBuf>> {
 
 fn git(directory: &Path, words: &[&str]) -> anyhow::Result<()> {
     let done = Command::new("git")
-        .args(["-c", "user.name=Bench", "-c", "user.email=bench@example.org"])
+        .args([
+            "-c",
+            "user.name=Bench",
+            "-c",
+            "user.email=bench@example.org",
+        ])
         .args(["-c", "commit.gpgsign=false", "-c", "gc.auto=0"])
         .args(words)
         .current_dir(directory)

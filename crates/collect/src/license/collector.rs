@@ -51,8 +51,10 @@ pub struct Progress {}
 const MOST_FILES: usize = 500_000;
 /// Between two looks at what another run is scanning.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
-/// Until a unit is tried again that found no scanner, or no room.
-const NOT_NOW: Duration = Duration::from_mins(15);
+/// Until a unit is tried again that found no room.
+const NO_ROOM: Duration = Duration::from_mins(15);
+/// Until a unit is tried again that found no scanner: until one works the pool is paused anyhow.
+const NO_SCANNER: Duration = Duration::from_mins(1);
 
 /// The unit of a repository.
 pub fn unit(id: i64, url: &RepositoryUrl) -> Enqueue {
@@ -109,7 +111,7 @@ impl Collector for LicenseScan {
                 // Whoever is next would find the same.
                 let engine = Engine::new(cx.db().clone(), cx.clock().clone());
                 pause(&engine, &broken.0).await?;
-                return Ok(not_now(cx, broken.to_string()));
+                return Ok(not_now(cx, NO_SCANNER, broken.to_string()));
             }
         };
         let settings = self.desk.settings();
@@ -117,6 +119,7 @@ impl Collector for LicenseScan {
             let place = settings.directory.display();
             return Ok(not_now(
                 cx,
+                NO_ROOM,
                 format!("there is too little space left in {place}"),
             ));
         }
@@ -142,14 +145,14 @@ impl Collector for LicenseScan {
                     let engine = Engine::new(cx.db().clone(), cx.clock().clone());
                     pause(&engine, &still.0).await?;
                 }
-                Ok(not_now(cx, broken.to_string()))
+                Ok(not_now(cx, NO_SCANNER, broken.to_string()))
             }
         }
     }
 }
 
-fn not_now(cx: &Run, why: String) -> Ending {
-    let at = cx.clock().now().plus(NOT_NOW);
+fn not_now(cx: &Run, after: Duration, why: String) -> Ending {
+    let at = cx.clock().now().plus(after);
     cx.end(Outcome::Retry { at, why }, ())
 }
 

@@ -106,7 +106,11 @@ impl ScanCode {
             file_timeout: settings.file_timeout,
             memory_bytes: settings.memory_bytes,
         });
-        let first = Process::start(&way).await.map_err(Broken)?;
+        let first = match Process::start(&way).await {
+            Ok(first) => first,
+            // Somebody may have killed it; what is broken is so again.
+            Err(_) => Process::start(&way).await.map_err(Broken)?,
+        };
         let hello = first.hello.clone();
         Ok(Self {
             identity: ScannerIdentity {
@@ -134,7 +138,10 @@ impl ScanCode {
             let taken = self.idle.lock().await.pop();
             let mut process = match taken {
                 Some(process) if attempt == 0 && process.served < FILES_PER_PROCESS => process,
-                _ => Process::start(&self.way).await.map_err(Broken)?,
+                _ => match Process::start(&self.way).await {
+                    Ok(process) => process,
+                    Err(_) => Process::start(&self.way).await.map_err(Broken)?,
+                },
             };
             match process.scan(&self.way, file).await {
                 Ok(scanned) => {

@@ -84,8 +84,14 @@ mod tests {
         let path = directory.path().join("o.json");
         assert!(StockOutput::read(&path).await.is_err());
         for (text, good) in [
-            (r#"{"headers": [{"end_timestamp": "2026"}], "files": ["#, false),
-            (r#"{"headers": [{"end_timestamp": null}], "files": []}"#, false),
+            (
+                r#"{"headers": [{"end_timestamp": "2026"}], "files": ["#,
+                false,
+            ),
+            (
+                r#"{"headers": [{"end_timestamp": null}], "files": []}"#,
+                false,
+            ),
             (r#"{"headers": [], "files": []}"#, false),
             (
                 r#"{"headers": [{"end_timestamp": "2026"}], "files": [

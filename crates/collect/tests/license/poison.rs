@@ -27,19 +27,29 @@ async fn heavy_scancode_survives_poison() {
     let id = world.add("one", &[("LICENSE", MIT)]).await;
     let long = slow_text();
     let files = hostile();
-    let mut files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (*path, bytes.as_slice())).collect();
+    let mut files: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(path, bytes)| (*path, bytes.as_slice()))
+        .collect();
     files.push(("long.c", long.as_bytes()));
     world.commit("one", &files);
     world.look().await;
     assert_eq!(world.error(id).await, None);
     let found = world.files(id).await;
     for (path, file) in &found {
-        println!("{path:?}: {:?} {:?} {:?}", file.spdx, file.problem, file.detail);
+        println!(
+            "{path:?}: {:?} {:?} {:?}",
+            file.spdx, file.problem, file.detail
+        );
     }
     assert_eq!(found["LICENSE"].spdx.as_deref(), Some("MIT"));
     assert_eq!(found["line.c"].problem.as_deref(), Some("too-large"));
     let long = &found["long.c"];
-    assert!(matches!(long.problem.as_deref(), Some("failed" | "degraded")), "{:?}", long.problem);
+    assert!(
+        matches!(long.problem.as_deref(), Some("failed" | "degraded")),
+        "{:?}",
+        long.problem
+    );
     assert!(long.detail.as_deref().is_some_and(|why| !why.is_empty()));
     let current = world.current(id).await;
     assert_eq!(current.files, files.len() as i64 + 1);
@@ -63,7 +73,9 @@ fn hostile() -> Vec<(&'static str, Vec<u8>)> {
     // A local header of a zip, and a gzip of nothing but zeros, under names of source code.
     let mut zip = b"PK\x03\x04\x14\0\0\0\x08\0".to_vec();
     zip.extend(vec![0_u8; 50_000]);
-    let invalid = (0..60_000_u32).map(|n| (n * 7 % 251) as u8 | 0x80).collect();
+    let invalid = (0..60_000_u32)
+        .map(|n| (n * 7 % 251) as u8 | 0x80)
+        .collect();
     vec![
         ("deep.json", "[".repeat(400_000).into_bytes()),
         ("deep.xml", "<a>".repeat(100_000).into_bytes()),

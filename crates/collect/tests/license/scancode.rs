@@ -153,7 +153,17 @@ fn sdist(settings: &Settings, below: &Path, project: &str) -> Result<PathBuf, St
         let complaint = String::from_utf8_lossy(&said.stderr).into_owned();
         said.status.success().then_some(()).ok_or(complaint)
     };
-    run(&["-m", "pip", "download", "--quiet", "--no-input", "--no-deps", "--no-binary", ":all:", project])?;
+    run(&[
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-input",
+        "--no-deps",
+        "--no-binary",
+        ":all:",
+        project,
+    ])?;
     let archive = read(&place).remove(0).path;
     run(&["-m", "tarfile", "-e", &archive, "."])?;
     Ok(place.join(archive.trim_end_matches(".tar.gz")))

@@ -91,7 +91,9 @@ impl Scanner for Counting {
             }
             let meanwhile = self.meanwhile.lock().unwrap().take();
             if let Some((upstreams, name, until)) = meanwhile {
-                upstreams.hold(&name, None, until, "a secondary limit").await;
+                upstreams
+                    .hold(&name, None, until, "a secondary limit")
+                    .await;
             }
             let answers = self.inner.scan(files).await?;
             Ok(paths

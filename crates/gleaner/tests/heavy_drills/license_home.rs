@@ -70,11 +70,10 @@ impl Home {
         row.unwrap().get("n").unwrap()
     }
 
-    pub(crate) fn work(&self, repositories: usize) -> Child {
-        self.gleaner(&["work", "--kinds", "license"])
-            .env("GLEANER_LICENSE_WORKERS", repositories.to_string())
-            .spawn()
-            .unwrap()
+    pub(crate) fn work(&self, repositories: usize) -> Killed {
+        let mut command = self.gleaner(&["work", "--kinds", "license"]);
+        command.env("GLEANER_LICENSE_WORKERS", repositories.to_string());
+        Killed(command.spawn().unwrap())
     }
 
     pub(crate) async fn number(&self, text: &'static str) -> i64 {
@@ -157,10 +156,21 @@ impl Home {
     }
 }
 
-/// Ends a process as the kernel would under memory pressure: without a word.
-pub(crate) fn kill(child: &mut Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
+/// A process that is killed at the latest when this is dropped: as the kernel would under memory
+/// pressure, without a word.
+pub(crate) struct Killed(pub(crate) Child);
+
+impl Killed {
+    pub(crate) fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        self.kill();
+    }
 }
 
 fn git(directory: &Path, args: &[&str]) {

@@ -1,11 +1,11 @@
 //! Files under the real ScanCode, and kill -9 of `gleaner`, of the scanner and of both: no process
 //! stays behind, no answer is lost, and the result is the one that an undisturbed run has.
 
-use std::{process::Child, time::Duration};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::license_home::{Home, kill, scancode};
+use super::license_home::{Home, Killed, scancode};
 
 const REPOSITORIES: usize = 3;
 const FILES: usize = 4;
@@ -35,6 +35,9 @@ async fn heavy_batches_survive_kills() {
             );
             tagged.push((format!("src/f{file}.c"), text));
         }
+        // Enough to be struck in the middle of it.
+        let words = "redistribution and use in source and binary forms with or without ";
+        tagged[0].1 += &format!("/* {number} */ {}\n", words.repeat(400));
         let files: Vec<(&str, &str)> = tagged
             .iter()
             .map(|(path, text)| (path.as_str(), text.as_str()))
@@ -42,15 +45,32 @@ async fn heavy_batches_survive_kills() {
         repositories.push(home.add(&format!("r{number}"), &files).await);
     }
 
-    let mut dice = 20_261_116_u64;
+    // Another course each time in a long run, which says what it was.
+    let mut dice = if is_long {
+        u64::from(std::process::id())
+    } else {
+        20_261_116
+    };
+    eprintln!("dice {dice}");
     let mut work = home.work(1);
     for round in 0..rounds {
         for victim in [Victim::Scanner, Victim::Gleaner, Victim::Both] {
             home.until("a scanner runs", async || !home.scanners().is_empty())
                 .await;
+            if matches!(victim, Victim::Scanner) && round == 0 {
+                home.until("it scans", async || {
+                    home.log().contains("license scan started")
+                })
+                .await;
+            }
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             // While it reads its index, while it scans, or after.
-            let wait = Duration::from_millis((dice >> 33) % 9_000);
+            let most = if matches!(victim, Victim::Scanner) {
+                500
+            } else {
+                9_000
+            };
+            let wait = Duration::from_millis((dice >> 33) % most);
             tokio::time::sleep(wait).await;
             strike(&home, victim, &mut work).await;
             eprintln!("round {round}: {victim:?} after {wait:?}");
@@ -77,15 +97,17 @@ async fn heavy_batches_survive_kills() {
     let files = "SELECT count(*) AS n FROM scancode_file_results
         WHERE detected_license_expression_spdx = 'MIT' AND holders LIKE '%Example Corp.%'";
     assert_eq!(home.number(files).await, expected);
-    kill(&mut work);
-    home.until("no scanner outlives it", async || home.scanners().is_empty())
-        .await;
+    work.kill();
+    home.until("no scanner outlives it", async || {
+        home.scanners().is_empty()
+    })
+    .await;
 }
 
-async fn strike(home: &Home, victim: Victim, work: &mut Child) {
+async fn strike(home: &Home, victim: Victim, work: &mut Killed) {
     let scanners = home.scanners();
     if matches!(victim, Victim::Gleaner | Victim::Both) {
-        kill(work);
+        work.kill();
     }
     if matches!(victim, Victim::Scanner | Victim::Both) {
         for pid in scanners {
@@ -93,8 +115,10 @@ async fn strike(home: &Home, victim: Victim, work: &mut Child) {
         }
     }
     if !matches!(victim, Victim::Scanner) {
-        home.until("the scanner goes with it", async || home.scanners().is_empty())
-            .await;
+        home.until("the scanner goes with it", async || {
+            home.scanners().is_empty()
+        })
+        .await;
         *work = home.work(1);
     }
 }

@@ -9,12 +9,12 @@
 //! | one that died, whose pid is somebody else's in the same boot | the same |
 //! | one with an output that is cut off | not believed: the unit runs again |
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use db::sql;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::license_home::{Home, kill, scancode};
+use super::license_home::{Home, Killed, scancode};
 
 const CASES: [&str; 6] = ["running", "finished", "lost", "reboot", "reused", "cut-off"];
 
@@ -36,7 +36,7 @@ async fn heavy_whole_trees_survive_a_kill() {
         home.number(recorded).await == 6
     })
     .await;
-    kill(&mut first);
+    first.kill();
     let left: Vec<Left> = {
         let mut left = Vec::new();
         for repository in &repositories {
@@ -49,11 +49,14 @@ async fn heavy_whole_trees_survive_a_kill() {
     for one in &left[2..] {
         one.signal(Signal::KILL);
     }
-    let mut strangers: Vec<Child> = Vec::new();
+    let mut strangers: Vec<Killed> = Vec::new();
     for one in &left[3..5] {
-        let stranger = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn();
-        let stranger = stranger.unwrap();
-        let pid = i64::from(stranger.id());
+        let stranger = Command::new("sleep")
+            .arg("600")
+            .stdin(Stdio::null())
+            .spawn();
+        let stranger = Killed(stranger.unwrap());
+        let pid = i64::from(stranger.0.id());
         let lie = sql!(
             "UPDATE subprocess SET pid = $2 WHERE unit = $1",
             one.unit,
@@ -101,16 +104,24 @@ async fn heavy_whole_trees_survive_a_kill() {
     let log = home.log();
     let count = |text: &str| log.matches(text).count();
     // Adopted and taken up, not started again; the four others were.
-    assert_eq!(count("the scanner runs over the whole tree"), 6 + 4, "{log}");
+    assert_eq!(
+        count("the scanner runs over the whole tree"),
+        6 + 4,
+        "{log}"
+    );
     assert_eq!(count("adopting a running scanner"), 1, "{log}");
     assert!(count("taking up a finished output") >= 1, "{log}");
     for stranger in &mut strangers {
-        assert!(stranger.try_wait().unwrap().is_none(), "a stranger was harmed");
-        kill(stranger);
+        assert!(
+            stranger.0.try_wait().unwrap().is_none(),
+            "a stranger was harmed"
+        );
     }
-    kill(&mut second);
-    home.until("no scanner outlives it", async || home.scanners().is_empty())
-        .await;
+    second.kill();
+    home.until("no scanner outlives it", async || {
+        home.scanners().is_empty()
+    })
+    .await;
 }
 
 /// What a killed `gleaner` left of one unit.

@@ -201,7 +201,10 @@ fn the_demo_lists_simulated_forges_and_comes_to_an_end() {
     for line in done.stdout.lines() {
         assert!(line.contains("\"state\":\"ready\""), "{line}");
     }
-    let scans = done.stdout.lines().filter(|line| line.contains("license/scan"));
+    let scans = done
+        .stdout
+        .lines()
+        .filter(|line| line.contains("license/scan"));
     assert!(scans.count() > 5, "{}", done.stdout);
 }
 
@@ -255,7 +258,10 @@ fn is_licensed(address: &str, id: u32) -> bool {
     }
     assert!(told.contains("The Meadow Authors"), "{told}");
     let page = asked(address, &format!("/repos/{id}"));
-    assert!(page.contains("Last run: 2") && page.contains("(builtin "), "{page}");
+    assert!(
+        page.contains("Last run: 2") && page.contains("(builtin "),
+        "{page}"
+    );
     let files = asked(address, &format!("/api/v1/repos/{id}/scancode-files"));
     assert!(files.contains("\"path\":\"LICENSE\""), "{files}");
     true
