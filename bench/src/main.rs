@@ -19,6 +19,7 @@ mod distribution;
 mod engine;
 mod figure;
 mod goindex;
+mod license;
 mod mail;
 mod manifests;
 
@@ -41,6 +42,8 @@ enum Bench {
     Goindex(goindex::Options),
     /// The distribution round over a simulated world: calls, rates, memory.
     Distribution(distribution::Options),
+    /// The license round over one repository, by every scanner there is, and stock ScanCode.
+    License(license::Options),
     /// Mail from a file: parsed, classified, into SQLite.
     Mail(mail::Options),
     /// Every manifest parser over a corpus, on one thread.
@@ -61,6 +64,7 @@ async fn main() -> anyhow::Result<()> {
         Bench::EngineFanin(options) => engine::fanin::run(&options).await,
         Bench::Goindex(options) => goindex::run(&options).await,
         Bench::Distribution(options) => distribution::run(&options).await,
+        Bench::License(options) => license::run(&options).await,
         Bench::Mail(options) => mail::run(&options).await,
         Bench::Manifests(options) => manifests::run(&options),
     }

@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use crate::steps::{self, Steps};
-use crate::{fuzz, generate, one_build, test, walls};
+use crate::{fuzz, generate, one_build, scancode, test, walls};
 
 const FORMATTING: &[&str] = &["fmt", "--all", "--check"];
 const FUZZ_FORMATTING: &[&str] = &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"];
@@ -30,6 +30,7 @@ const BENCHES: &[&[&str]] = &[
     &["manifests"],
     &["distribution"],
     &["goindex"],
+    &["license"],
 ];
 
 pub(crate) fn gate() -> anyhow::Result<ExitCode> {
@@ -76,7 +77,11 @@ fn prepare(steps: &mut Steps) -> anyhow::Result<()> {
 fn run_benches() -> anyhow::Result<()> {
     for bench in BENCHES {
         let mut command = steps::cargo(&["run", "--release", "--package", "bench", "--"]);
-        steps::succeed(command.args(*bench))?;
+        command.args(*bench);
+        if *bench == ["license"] {
+            command.envs(scancode::for_tests());
+        }
+        steps::succeed(&mut command)?;
     }
     Ok(())
 }

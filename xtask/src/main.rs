@@ -29,6 +29,7 @@ mod one_build;
 #[path = "../../crates/db/src/testing/pooler.rs"]
 mod pooler;
 mod postgres;
+mod scancode;
 mod steps;
 mod test;
 mod walls;

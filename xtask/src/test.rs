@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::bail;
 
-use crate::{go, postgres, steps};
+use crate::{go, postgres, scancode, steps};
 
 /// Where tests find the run's cluster; a test that is run alone starts its own.
 const CLUSTER: &str = "GLEANER_TEST_POSTGRES";
@@ -52,8 +52,11 @@ fn run_with(args: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<ExitC
     let url = cluster.as_ref().map(|cluster| (CLUSTER, cluster.url()));
     let go = go::for_tests();
     let go = go.as_ref().map(|(name, value)| (*name, value.as_str()));
+    let scancode = scancode::for_tests();
+    let scancode = scancode.as_ref();
+    let scancode = scancode.map(|(name, value)| (*name, value.as_str()));
     let environment = environment.iter().copied().chain(inbox);
-    let environment: Vec<_> = environment.chain(url).chain(go).collect();
+    let environment: Vec<_> = environment.chain(url).chain(go).chain(scancode).collect();
 
     let runner = Runner::find();
     if args.is_empty() && runner == Runner::Nextest {

@@ -56,6 +56,9 @@ pub struct Findings {
     /// The same as a media type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
+    /// `empty`, `binary` or `lfs-pointer`, by its contents; none for what can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sort: Option<String>,
     /// In bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,

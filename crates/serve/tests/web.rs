@@ -362,6 +362,7 @@ async fn scanned(db: &db::Db, repository: i64, now: db::Timestamp) {
             files_failed: 0,
             bytes_scanned: 9,
             skipped: None,
+            told_apart: None,
             primary_spdx: Some("MIT".to_owned()),
             primary_from: Some("manifest".to_owned()),
         };

@@ -25,6 +25,9 @@ CREATE TABLE license_answer (
     size {int},
     programming_language {text},
     file_type {text},
+    mime_type {text},
+    -- empty, binary or lfs-pointer; none for what can be read
+    sort {text},
     expression {text},
     spdx {text},
     percentage {real},
@@ -67,6 +70,8 @@ CREATE TABLE license_result (
     bytes_scanned {int} NOT NULL,
     -- JSON: what was left out, by the reason
     skipped {text},
+    -- JSON: how many files are empty, binary, lfs-pointer, vendored or generated
+    told_apart {text},
     primary_spdx {text},
     primary_from {text}
 ){strict};
@@ -151,7 +156,7 @@ WHERE s.state = 'replaced';
 
 CREATE VIEW scancode_file_results AS
 SELECT f.id AS file_result_id, f.result AS scan_id, s.repository AS repo_id, f.path, f.blob AS sha1_git,
-    a.size, a.programming_language, a.file_type, a.expression AS detected_license_expression,
+    a.size, a.programming_language, a.file_type, a.mime_type, a.sort, a.expression AS detected_license_expression,
     COALESCE(f.spdx, a.spdx) AS detected_license_expression_spdx,
     a.percentage AS percentage_of_license_text, a.detections AS license_detections,
     a.clues AS license_clues, a.copyrights, a.holders, a.authors, a.packages AS package_data,
@@ -162,7 +167,7 @@ WHERE s.state = 'current';
 
 CREATE VIEW scancode_file_results_history AS
 SELECT f.id AS file_result_id, f.result AS scan_id, s.repository AS repo_id, f.path, f.blob AS sha1_git,
-    a.size, a.programming_language, a.file_type, a.expression AS detected_license_expression,
+    a.size, a.programming_language, a.file_type, a.mime_type, a.sort, a.expression AS detected_license_expression,
     COALESCE(f.spdx, a.spdx) AS detected_license_expression_spdx,
     a.percentage AS percentage_of_license_text, a.detections AS license_detections,
     a.clues AS license_clues, a.copyrights, a.holders, a.authors, a.packages AS package_data,

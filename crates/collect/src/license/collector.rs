@@ -20,7 +20,7 @@ use super::{
     gather::{Leads, Source, Tree, Way},
     kept_answer::answer,
     stop::Stop,
-    tree_step::{Problems, key, put_together},
+    tree_step::{Problems, ToldApart, count_place, key, put_together},
     whole_tree, work_directory,
     written::{Batch, Begin, Portion, Report},
 };
@@ -51,8 +51,10 @@ pub struct Progress {}
 const MOST_FILES: usize = 500_000;
 /// Between two looks at what another run is scanning.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
-/// Until a unit is tried again that found no scanner, or no room.
-const NOT_NOW: Duration = Duration::from_mins(15);
+/// Until a unit is tried again that found no room.
+const NO_ROOM: Duration = Duration::from_mins(15);
+/// Until a unit is tried again that found no scanner: until one works the pool is paused anyhow.
+const NO_SCANNER: Duration = Duration::from_mins(1);
 
 /// The unit of a repository.
 pub fn unit(id: i64, url: &RepositoryUrl) -> Enqueue {
@@ -108,7 +110,7 @@ impl Collector for LicenseScan {
                 // Whoever is next would find the same.
                 let engine = Engine::new(cx.db().clone(), cx.clock().clone());
                 pause(&engine, &broken.0).await?;
-                return Ok(not_now(cx, broken.to_string()));
+                return Ok(not_now(cx, NO_SCANNER, broken.to_string()));
             }
         };
         let settings = self.desk.settings();
@@ -116,6 +118,7 @@ impl Collector for LicenseScan {
             let place = settings.directory.display();
             return Ok(not_now(
                 cx,
+                NO_ROOM,
                 format!("there is too little space left in {place}"),
             ));
         }
@@ -141,14 +144,14 @@ impl Collector for LicenseScan {
                     let engine = Engine::new(cx.db().clone(), cx.clock().clone());
                     pause(&engine, &still.0).await?;
                 }
-                Ok(not_now(cx, broken.to_string()))
+                Ok(not_now(cx, NO_SCANNER, broken.to_string()))
             }
         }
     }
 }
 
-fn not_now(cx: &Run, why: String) -> Ending {
-    let at = cx.clock().now().plus(NOT_NOW);
+fn not_now(cx: &Run, after: Duration, why: String) -> Ending {
+    let at = cx.clock().now().plus(after);
     cx.end(Outcome::Retry { at, why }, ())
 }
 
@@ -175,12 +178,15 @@ impl Scan<'_> {
             scanner: self.scanner.identity().title(),
             ..Report::default()
         };
-        let Leads::To(announced) = source.head().await? else {
+        let whole_tree = whole_tree::is_wanted(self.desk.settings(), self.scanner);
+        if whole_tree && let Some(ending) = whole_tree::take_up(self).await? {
+            return Ok(ending);
+        }
+        let Leads::To(announced) = source.head(Some(self.cx)).await? else {
             report.unchanged = true;
             return Ok(self.cx.end(Outcome::Done, report));
         };
         let current = license::head(self.cx.db(), self.repository.id).await?;
-        let whole_tree = whole_tree::is_wanted(self.desk.settings(), self.scanner);
         let identity = if whole_tree {
             whole_tree::identity(self.scanner.identity())
         } else {
@@ -206,13 +212,13 @@ impl Scan<'_> {
             scanner = %report.scanner,
             "license scan started"
         );
-        let tree = source.tree(current.is_none()).await?;
+        let tree = source.tree(current.is_none(), Some(self.cx)).await?;
         let commit = tree.commit(&announced);
         let mut entries = tree.entries(&commit).await?;
         report.commit = Some(commit.clone());
         Self::leave_out(&mut entries, &mut report);
         if whole_tree {
-            return whole_tree::run(self, &tree, &commit, &entries, report).await;
+            return whole_tree::run(self, tree, &commit, &entries, report).await;
         }
         let again = current.and_then(|current| current.again);
         let mut seen = Seen::default();
@@ -230,18 +236,18 @@ impl Scan<'_> {
         entries.retain(|entry| match entry.kind {
             EntryKind::File => true,
             EntryKind::Link => {
-                *report.skipped.entry("symlink").or_default() += 1;
+                *report.skipped.entry("symlink".into()).or_default() += 1;
                 false
             }
             EntryKind::Submodule => {
-                *report.skipped.entry("submodule").or_default() += 1;
+                *report.skipped.entry("submodule".into()).or_default() += 1;
                 false
             }
         });
         if entries.len() > MOST_FILES {
             report
                 .skipped
-                .insert("too-many-files", entries.len() - MOST_FILES);
+                .insert("too-many-files".into(), entries.len() - MOST_FILES);
             entries.truncate(MOST_FILES);
         }
         report.files = entries.len();
@@ -358,7 +364,7 @@ impl Scan<'_> {
             return Ok(());
         }
         let ids: Vec<&str> = keys.iter().map(|key| key.blob.as_str()).collect();
-        let blobs = tree.blobs(&unique(&ids)).await?;
+        let blobs = tree.blobs(&unique(&ids), Some(self.cx)).await?;
         let blobs: HashMap<&str, Blob> = unique(&ids).into_iter().zip(blobs).collect();
         let mut scanned: Vec<(FileKey, Input)> = Vec::new();
         for key in keys {
@@ -450,6 +456,16 @@ impl Scan<'_> {
             Some(number) => license::answers(self.cx.db(), number, &keys).await?,
             None => HashMap::new(),
         };
+        let mut told_apart = ToldApart::new();
+        if let Some(number) = number {
+            let sorts = license::sorts(self.cx.db(), number, &keys).await?;
+            for entry in entries {
+                count_place(&entry.path, &mut told_apart);
+                if let Some(sort) = sorts.get(&key(entry)) {
+                    *told_apart.entry(sort.clone()).or_default() += 1;
+                }
+            }
+        }
         let together = put_together(self.scanner, entries, &answers, &seen.problems).await;
         let done = Done {
             identity: self.scanner.identity().clone(),
@@ -459,6 +475,7 @@ impl Scan<'_> {
             files: together.files,
             settled: together.settled,
             found: together.found,
+            told_apart,
         };
         self.finish(done, report).await
     }
@@ -486,6 +503,9 @@ impl Scan<'_> {
             bytes_scanned: i64::try_from(report.bytes).unwrap_or(i64::MAX),
             skipped: (!report.skipped.is_empty())
                 .then(|| serde_json::to_string(&report.skipped).ok())
+                .flatten(),
+            told_apart: (!done.told_apart.is_empty())
+                .then(|| serde_json::to_string(&done.told_apart).ok())
                 .flatten(),
             primary_spdx: done.settled.primary.clone(),
             primary_from: done.settled.primary_from.map(str::to_owned),
@@ -560,6 +580,7 @@ pub(super) struct Done {
     pub(super) files: Vec<license::NewFile>,
     pub(super) settled: scan::license::tree::Settled,
     pub(super) found: usize,
+    pub(super) told_apart: ToldApart,
 }
 
 fn unique<'a>(ids: &[&'a str]) -> Vec<&'a str> {

@@ -1,8 +1,8 @@
 //! Which scanner there is, and whether it works.
 //!
 //! A scanner is believed when it has scanned a file whose answer is known; exit codes and the mere
-//! presence of a program prove nothing. It is proved at the start and every hour. While none works
-//! that may be used, the pool of the round is paused with the reason, and nothing is marked done.
+//! presence of a program prove nothing. It is proved at the start and every hour, and every minute
+//! while none works. While none works that may be used, the pool of the round is paused with the reason, and nothing is marked done.
 
 use std::{
     sync::Arc,
@@ -26,6 +26,8 @@ use super::{
 pub const POOL: &str = "license";
 /// The time between two proofs.
 pub const PROBE_EVERY: Duration = Duration::from_hours(1);
+/// A scanner that does not work is tried again after this, so that an accident costs no hour.
+const TRY_AGAIN: Duration = Duration::from_mins(1);
 /// How a pause that is ours begins.
 const OURS: &str = "license scanner: ";
 
@@ -106,7 +108,12 @@ impl Desk {
     /// The scanner to be used, proved within the last hour.
     pub async fn scanner(&self) -> Result<Arc<dyn Scanner>, Broken> {
         let mut state = self.0.state.lock().await;
-        if state.probed.is_none_or(|at| at.elapsed() >= PROBE_EVERY) {
+        let lasts = if state.first.is_some() {
+            PROBE_EVERY
+        } else {
+            TRY_AGAIN
+        };
+        if state.probed.is_none_or(|at| at.elapsed() >= lasts) {
             self.prove(&mut state).await;
         }
         state.first.clone().ok_or_else(|| Broken(state.why.clone()))
@@ -142,7 +149,11 @@ impl Desk {
 
     async fn prove(&self, state: &mut State) {
         let directory = self.0.settings.directory.clone();
-        let _ = tokio::task::spawn_blocking(move || work_directory::sweep(&directory)).await;
+        let _ = tokio::task::spawn_blocking(move || {
+            work_directory::sweep(&directory);
+            work_directory::sweep(&directory.join("trees"));
+        })
+        .await;
         let wanted: &[Choice] = match self.0.settings.scanner {
             Choice::Auto => &[Choice::Provenant, Choice::ScanCode, Choice::Builtin],
             Choice::Builtin => &[Choice::Builtin],
@@ -239,21 +250,23 @@ async fn prove(scanner: &dyn Scanner) -> Result<(), Broken> {
 /// Proves the scanner now and every hour; pauses the pool while none works and resumes it after.
 pub async fn watch(desk: Desk, engine: Engine, stop: CancellationToken) {
     loop {
-        if let Err(error) = look(&desk, &engine).await {
+        let works = look(&desk, &engine).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "the pool of the license round could not be steered");
-        }
+            false
+        });
+        let next = if works { PROBE_EVERY } else { TRY_AGAIN };
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(PROBE_EVERY) => {}
+            () = tokio::time::sleep(next) => {}
         }
     }
 }
 
-/// Proves the scanner once and steers the pool by it.
-async fn look(desk: &Desk, engine: &Engine) -> Result<(), DbError> {
+/// Proves the scanner once and steers the pool by it; returns whether it works.
+async fn look(desk: &Desk, engine: &Engine) -> Result<bool, DbError> {
     match desk.probe().await {
-        Ok(_) => resume(engine).await,
-        Err(Broken(why)) => pause(engine, &why).await,
+        Ok(_) => resume(engine).await.map(|()| true),
+        Err(Broken(why)) => pause(engine, &why).await.map(|()| false),
     }
 }
 

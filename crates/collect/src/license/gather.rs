@@ -2,15 +2,29 @@
 
 use std::{path::Path, sync::Arc};
 
+use engine::Run;
 use facts::repository::{Forge, RepositoryUrl};
 use store::repositories::Repository;
 use tokio::sync::OnceCell;
 
-use super::Settings;
+use super::{Settings, stop::Stop};
 use crate::git::{
     Blob, Entry, Head, Local,
-    remote::{Contents, Fetched, Remote, RemoteError, Remotes, Want},
+    remote::{self, Contents, Fetched, Remote, RemoteError, Remotes, Want},
 };
+
+/// Who asks: a run, which keeps to what its upstream allows and tells how it went, or a person.
+pub(super) type Asker<'a> = Option<&'a Run>;
+
+async fn ask<T>(
+    asker: Asker<'_>,
+    question: impl Future<Output = Result<T, RemoteError>>,
+) -> Result<T, Stop> {
+    match asker {
+        Some(run) => Ok(remote::ask(run, question).await??),
+        None => Ok(question.await?),
+    }
+}
 
 /// The way to repositories, opened when the first one is asked.
 #[derive(Clone, Debug)]
@@ -84,14 +98,14 @@ impl Way {
 
 impl Source {
     /// Asks where `HEAD` leads, and nothing else.
-    pub(super) async fn head(&self) -> Result<Leads, RemoteError> {
+    pub(super) async fn head(&self, asker: Asker<'_>) -> Result<Leads, Stop> {
         match self {
-            Self::Here(local) => Ok(match local.head().await? {
+            Self::Here(local) => Ok(match local.head().await.map_err(RemoteError::from)? {
                 Head::Commit { id, .. } => Leads::To(id),
                 Head::Empty => Leads::Nowhere,
             }),
             Self::There(remote) => {
-                let refs = remote.refs(&["HEAD", "refs/heads/"]).await?;
+                let refs = ask(asker, remote.refs(&["HEAD", "refs/heads/"])).await?;
                 match refs.head.and_then(|head| head.id) {
                     Some(id) => Ok(Leads::To(id)),
                     None if refs.refs.is_empty() => Ok(Leads::Nowhere),
@@ -99,14 +113,15 @@ impl Source {
                     None => Err(RemoteError::Damaged {
                         url: remote.url().to_owned(),
                         message: "its HEAD leads nowhere".to_owned(),
-                    }),
+                    }
+                    .into()),
                 }
             }
         }
     }
 
     /// Gets the commit: with its files for a first visit, without them where most are known.
-    pub(super) async fn tree(&self, first: bool) -> Result<Tree, RemoteError> {
+    pub(super) async fn tree(&self, first: bool, asker: Asker<'_>) -> Result<Tree, Stop> {
         match self {
             Self::Here(local) => Ok(Tree::Here(local.clone())),
             Self::There(remote) => {
@@ -115,7 +130,7 @@ impl Source {
                 } else {
                     Contents::Blobless
                 };
-                let fetched = remote.fetch(&[Want::Head], contents).await?;
+                let fetched = ask(asker, remote.fetch(&[Want::Head], contents)).await?;
                 Ok(Tree::Fetched(Box::new(fetched)))
             }
         }
@@ -147,16 +162,18 @@ impl Tree {
     }
 
     /// The contents of files, fetched where they are not here, each in its place.
-    pub(super) async fn blobs(&self, ids: &[&str]) -> Result<Vec<Blob>, RemoteError> {
+    pub(super) async fn blobs(&self, ids: &[&str], asker: Asker<'_>) -> Result<Vec<Blob>, Stop> {
         let mut wanted: Vec<&str> = ids.to_vec();
         if let Self::Fetched(fetched) = self {
-            let completed = fetched.complete(ids).await?;
+            let asker = asker.filter(|_| fetched.is_blobless());
+            let completed = ask(asker, fetched.complete(ids)).await?;
             wanted.retain(|id| !completed.missing.iter().any(|missing| missing == id));
         }
         let mut found: Vec<Option<Blob>> = vec![None; wanted.len()];
         self.local()
             .blobs(&wanted, |place, blob| found[place] = Some(blob))
-            .await?;
+            .await
+            .map_err(RemoteError::from)?;
         let mut by_id: std::collections::HashMap<&str, Blob> = wanted
             .into_iter()
             .zip(found)

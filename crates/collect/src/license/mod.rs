@@ -24,6 +24,7 @@ mod provenant;
 mod scancode;
 mod scanner;
 mod setup;
+mod stock_output;
 mod stop;
 mod tree_step;
 mod verify;
@@ -41,7 +42,7 @@ pub use self::{
     provenant::Provenant,
     scancode::ScanCode,
     scanner::{Broken, Input, Scanned, Scanner, Settling},
-    setup::{REQUIREMENTS, SetupError, python_in, set_up},
+    setup::{REQUIREMENTS, SetupError, provenant_in, python_in, set_up, set_up_provenant},
     verify::{Compared, Difference, VerifyError, compare, stock, stock_of_repository},
 };
 use crate::goindex;
@@ -95,7 +96,7 @@ pub struct Settings {
     pub whole_tree: bool,
     /// Where a private ScanCode is, or would be.
     pub venv: PathBuf,
-    /// Provenant, by name or path.
+    /// Provenant, by name or path: the one of our own where it was set up, else that on the PATH.
     pub provenant: PathBuf,
     /// Where batches and trees are unpacked.
     pub directory: PathBuf,
@@ -121,13 +122,18 @@ impl Settings {
         let directory = directory.into();
         let max_file_bytes = scan::license::MAX_BYTES;
         servers.git.limits.reading.blob_bytes = max_file_bytes;
+        let own = provenant_in(&directory);
         Self {
             enabled: true,
             servers,
             scanner: Choice::Auto,
             whole_tree: false,
             venv: directory.join("scancode"),
-            provenant: PathBuf::from("provenant"),
+            provenant: if own.is_file() {
+                own
+            } else {
+                PathBuf::from("provenant")
+            },
             directory: directory.join("work"),
             processes: 2,
             file_timeout: Duration::from_mins(2),

@@ -21,6 +21,7 @@ use futures_util::future::BoxFuture;
 use scan::license::tree::{Resolved, Settled};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     process::{ChildStdin, ChildStdout},
@@ -62,6 +63,8 @@ struct Way {
 #[derive(Debug)]
 struct Process {
     _child: Attached,
+    /// What it leaves lying about is gone with it.
+    _scratch: TempDir,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     hello: Hello,
@@ -103,7 +106,11 @@ impl ScanCode {
             file_timeout: settings.file_timeout,
             memory_bytes: settings.memory_bytes,
         });
-        let first = Process::start(&way).await.map_err(Broken)?;
+        let first = match Process::start(&way).await {
+            Ok(first) => first,
+            // Somebody may have killed it; what is broken is so again.
+            Err(_) => Process::start(&way).await.map_err(Broken)?,
+        };
         let hello = first.hello.clone();
         Ok(Self {
             identity: ScannerIdentity {
@@ -131,7 +138,10 @@ impl ScanCode {
             let taken = self.idle.lock().await.pop();
             let mut process = match taken {
                 Some(process) if attempt == 0 && process.served < FILES_PER_PROCESS => process,
-                _ => Process::start(&self.way).await.map_err(Broken)?,
+                _ => match Process::start(&self.way).await {
+                    Ok(process) => process,
+                    Err(_) => Process::start(&self.way).await.map_err(Broken)?,
+                },
             };
             match process.scan(&self.way, file).await {
                 Ok(scanned) => {
@@ -231,7 +241,8 @@ impl Told {
     }
 }
 
-fn package(value: &Value) -> Option<scan::license::tree::Package> {
+/// A package as ScanCode tells it.
+pub(super) fn package(value: &Value) -> Option<scan::license::tree::Package> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let path = value
         .get("datafile_paths")
@@ -282,6 +293,11 @@ impl ScanCode {
 impl Process {
     /// Starts Python and waits until the index is there.
     async fn start(way: &Way) -> Result<Self, String> {
+        let base = way.directory.clone();
+        let scratch = tokio::task::spawn_blocking(move || work_directory::make(&base)).await;
+        let scratch = scratch
+            .map_err(|error| error.to_string())?
+            .map_err(|error| error.to_string())?;
         let mut attachment = Attachment::new(&way.python);
         let command = attachment.command();
         // `-I`: nothing of the environment or the current directory has a say.
@@ -293,11 +309,12 @@ impl Process {
             .env("LC_ALL", "C.UTF-8")
             .env("PYTHONUNBUFFERED", "1")
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("SCANCODE_TEMP", &way.directory)
+            .env("SCANCODE_TEMP", scratch.path())
+            .env("TMPDIR", scratch.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        for kept in ["PATH", "HOME", "TMPDIR"] {
+        for kept in ["PATH", "HOME"] {
             if let Some(value) = std::env::var_os(kept) {
                 command.env(kept, value);
             }
@@ -311,6 +328,7 @@ impl Process {
         };
         let mut process = Self {
             _child: child,
+            _scratch: scratch,
             stdin,
             stdout: BufReader::new(stdout),
             hello: Hello {

@@ -1,9 +1,11 @@
-//! Setting up ScanCode in a place of its own.
+//! Setting up scanners, each in a place of its own.
 //!
-//! What an ordinary install brings does not work: it takes newer releases of some of its parts than
+//! **ScanCode**: what an ordinary install brings does not work: it takes newer releases of some of its parts than
 //! it can live with. So every version is written down, with the hashes of the files that may be
 //! installed under it, and nothing else is taken. The index is warmed at once, since ScanCode may
 //! rewrite it when it is first read under a time limit.
+//!
+//! **Provenant** is compiled by cargo from its registry, in one version with its own lock file.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,6 +20,10 @@ pub const REQUIREMENTS: &str = include_str!("scancode-requirements.txt");
 
 /// The longest that one step may take.
 const STEP: Duration = Duration::from_mins(30);
+/// The longest that compiling may take.
+const COMPILE: Duration = Duration::from_hours(4);
+/// The version of provenant that is known to work.
+const PROVENANT: &str = "1.0.16";
 
 /// Why ScanCode could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +31,9 @@ pub enum SetupError {
     /// There is no Python that can make one.
     #[error("`{0}` is needed, version 3.10 to 3.13, with the venv module")]
     NoPython(String),
+    /// There is no cargo.
+    #[error("cargo is needed to compile provenant, and it is not on the PATH")]
+    NoCargo,
     /// A step failed.
     #[error("{step} failed: {complaint}")]
     Step {
@@ -47,6 +56,32 @@ pub enum SetupError {
 /// The interpreter in a private place.
 pub fn python_in(venv: &Path) -> PathBuf {
     venv.join("bin").join("python")
+}
+
+/// Where a provenant of our own is, or would be, below the round's directory.
+pub fn provenant_in(directory: &Path) -> PathBuf {
+    directory.join("provenant").join("bin").join("provenant")
+}
+
+/// Lets cargo compile provenant into a private place. `tell` hears what is being done.
+pub async fn set_up_provenant(
+    cargo: &str,
+    directory: &Path,
+    tell: impl Fn(&str),
+) -> Result<(), SetupError> {
+    tell("cargo compiles provenant; that takes half an hour of CPU and 3 GB of memory");
+    let mut command = Command::new(cargo);
+    command
+        .args(["install", "provenant-cli", "--version", PROVENANT])
+        // It asks for a newer compiler than it needs.
+        .args(["--locked", "--ignore-rust-version", "--quiet", "--root"])
+        .arg(directory.join("provenant"));
+    run_for("cargo install provenant-cli", command, COMPILE)
+        .await
+        .map_err(|error| match error {
+            SetupError::Step { complaint, .. } if complaint.is_empty() => SetupError::NoCargo,
+            other => other,
+        })
 }
 
 /// Makes a private place and installs ScanCode into it; one that is there already is brought to the
@@ -96,7 +131,15 @@ pub async fn set_up(python: &str, venv: &Path, tell: impl Fn(&str)) -> Result<()
 
 const WARM: &str = "from licensedcode.cache import get_index; get_index(); from packagedcode.cache import get_cache; get_cache()";
 
-async fn run(step: &'static str, mut command: Command) -> Result<(), SetupError> {
+async fn run(step: &'static str, command: Command) -> Result<(), SetupError> {
+    run_for(step, command, STEP).await
+}
+
+async fn run_for(
+    step: &'static str,
+    mut command: Command,
+    longest: Duration,
+) -> Result<(), SetupError> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -106,9 +149,12 @@ async fn run(step: &'static str, mut command: Command) -> Result<(), SetupError>
         .env_remove("VIRTUAL_ENV")
         .kill_on_drop(true);
     let failed = |complaint: String| SetupError::Step { step, complaint };
-    let output = timeout(STEP, command.output()).await;
+    let output = timeout(longest, command.output()).await;
     let output = output
-        .map_err(|_| failed(format!("it took more than {} minutes", STEP.as_secs() / 60)))?
+        .map_err(|_| {
+            let minutes = longest.as_secs() / 60;
+            failed(format!("it took more than {minutes} minutes"))
+        })?
         .map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => failed(String::new()),
             _ => failed(error.to_string()),

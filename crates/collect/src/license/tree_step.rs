@@ -1,6 +1,6 @@
 //! From answers about files to a result about a tree.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use facts::license::Findings;
 use scan::license::{is_generated, is_vendored, tree::Settled};
@@ -11,6 +11,17 @@ use crate::git::Entry;
 
 /// A file that has no answer, with the reason in a word and in full.
 pub(super) type Problems = HashMap<String, (&'static str, String)>;
+
+/// How many files are not simply text that people of the project wrote, by what they are.
+pub(super) type ToldApart = BTreeMap<String, usize>;
+
+/// Counts what a path tells.
+pub(super) fn count_place(path: &str, told: &mut ToldApart) {
+    let place = place(path);
+    if place != "ordinary" {
+        *told.entry(place.to_owned()).or_default() += 1;
+    }
+}
 
 /// A tree put together.
 pub(super) struct Together {
@@ -104,7 +115,7 @@ pub(super) fn place(path: &str) -> &'static str {
     }
 }
 
-fn short((word, mut why): (&'static str, String)) -> (&'static str, String) {
+pub(super) fn short((word, mut why): (&'static str, String)) -> (&'static str, String) {
     why.truncate(why.floor_char_boundary(1_000));
     (word, why)
 }

@@ -9,14 +9,17 @@ use std::{
 
 use engine::Attachment;
 use facts::license::Findings;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::repositories::Repository;
 use tokio::time::timeout;
 
 use super::{
     Broken, Settings,
     gather::{Leads, Way},
-    python_in, work_directory,
+    python_in,
+    stock_output::StockOutput,
+    stop::Stop,
+    work_directory,
 };
 use crate::git::{Blob, EntryKind, remote::RemoteError};
 
@@ -141,44 +144,8 @@ pub async fn stock(
     if timeout(LONGEST, child.wait()).await.is_err() {
         return Err(Broken("it took too long".to_owned()));
     }
-    let read = tokio::task::spawn_blocking(move || {
-        let text = std::fs::read(&output).map_err(|_| "it wrote nothing".to_owned())?;
-        let whole: Output = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
-        if whole
-            .headers
-            .first()
-            .is_none_or(|header| header.end_timestamp.is_none())
-        {
-            return Err("it did not come to its end".to_owned());
-        }
-        Ok(whole.files)
-    });
-    let files = read.await.map_err(|error| Broken(error.to_string()))?;
-    let files = files.map_err(Broken)?.into_iter();
-    Ok(files
-        .filter(|file| file.kind == "file" && !file.findings.is_empty())
-        .map(|file| (file.path, file.findings))
-        .collect())
-}
-
-#[derive(Deserialize)]
-struct Output {
-    headers: Vec<Header>,
-    files: Vec<File>,
-}
-
-#[derive(Deserialize)]
-struct Header {
-    end_timestamp: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct File {
-    path: String,
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(flatten)]
-    findings: Findings,
+    let whole = StockOutput::read(&output).await.map_err(Broken)?;
+    Ok(whole.files.into_iter().collect())
 }
 
 /// Why a repository could not be verified.
@@ -203,6 +170,16 @@ pub enum VerifyError {
     Unpack(#[from] std::io::Error),
 }
 
+impl From<Stop> for VerifyError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Git(error) => Self::Git(error),
+            Stop::Broken(broken) => Self::Scanner(broken),
+            Stop::Run(error) => Self::Scanner(Broken(error.to_string())),
+        }
+    }
+}
+
 /// Runs stock ScanCode over a repository's tree at the commit of its result. Returns what it says
 /// and how many files there are.
 pub async fn stock_of_repository(
@@ -211,7 +188,7 @@ pub async fn stock_of_repository(
     commit: &str,
 ) -> Result<(BTreeMap<String, Findings>, usize), VerifyError> {
     let source = Way::new(settings.clone()).to(repository).await?;
-    let now = match source.head().await? {
+    let now = match source.head(None).await? {
         Leads::To(now) => now,
         Leads::Nowhere => String::new(),
     };
@@ -221,7 +198,7 @@ pub async fn stock_of_repository(
             then: commit.to_owned(),
         });
     }
-    let tree = source.tree(true).await?;
+    let tree = source.tree(true, None).await?;
     let mut entries = tree.entries(commit).await?;
     entries.retain(|entry| entry.kind == EntryKind::File);
     let place = work_directory::make(&settings.directory)?;
@@ -230,7 +207,7 @@ pub async fn stock_of_repository(
         let mut ids: Vec<&str> = chunk.iter().map(|entry| entry.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
-        let blobs = tree.blobs(&ids).await?;
+        let blobs = tree.blobs(&ids, None).await?;
         let blobs: BTreeMap<&str, Blob> = ids.into_iter().zip(blobs).collect();
         for entry in chunk {
             if let Some(Blob::Bytes(bytes)) = blobs.get(entry.id.as_str()) {

@@ -7,15 +7,18 @@
 //! An output counts when it is whole and tells when it ended.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
 };
 
-use engine::{Ended, Ending, Place, RunError, Subprocess};
+use engine::{Ended, Ending, Place, Recovered, RunError, Subprocess};
 use facts::license::{Findings, ScannerIdentity};
-use scan::license::tree::{TreeFile, settle};
+use scan::license::{
+    Sort, sort,
+    tree::{TreeFile, settle},
+};
 use serde::{Deserialize, Serialize};
 use store::license::{self, Answer, FileKey, NewFile, State};
 
@@ -24,8 +27,10 @@ use super::{
     collector::{Done, Progress, Scan},
     gather::Tree,
     python_in,
+    scancode::package,
+    stock_output::StockOutput,
     stop::Stop,
-    tree_step::place,
+    tree_step::{ToldApart, count_place, place, short},
     work_directory,
     written::{Batch, Report},
 };
@@ -35,17 +40,20 @@ const NAME: &str = "scancode";
 const LIST: &str = "gleaner-tree.json";
 /// Files that are unpacked together.
 const UNPACK: usize = 200;
-/// The longest output.
-const MOST_OUTPUT: u64 = 4 << 30;
 
 /// What lies beside an unpacked tree.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct List {
     commit: String,
     tree: String,
     scanner: String,
     /// Path where it was unpacked, path in the repository, id.
     files: Vec<(String, String, String)>,
+    /// Files that could not be unpacked: path, id, whether there is too much of it, why.
+    left_out: Vec<(String, String, bool, String)>,
+    bytes: u64,
+    skipped: BTreeMap<String, usize>,
+    told_apart: ToldApart,
 }
 
 /// Whether trees are scanned whole: only ScanCode's own program does that.
@@ -61,82 +69,61 @@ pub(super) fn identity(scanner: &ScannerIdentity) -> ScannerIdentity {
     }
 }
 
-/// One run: takes up what an earlier attempt has left, or unpacks the tree and starts.
-pub(super) async fn run(
-    scan: &Scan<'_>,
-    tree: &Tree,
-    commit: &str,
-    entries: &[Entry],
-    mut report: Report,
-) -> Result<Ending, Stop> {
-    let cx = scan.cx;
-    let ended = match cx.recovered(NAME).await? {
-        engine::Recovered::Finished(ended) => {
-            tracing::info!(
-                repository = scan.repository.id,
-                "license scan: taking up a finished output"
-            );
+/// Takes up what an earlier attempt has left, if it is of any use; nobody else need be asked.
+pub(super) async fn take_up(scan: &Scan<'_>) -> Result<Option<Ending>, Stop> {
+    let (repository, name) = (scan.repository.id, scan.repository.slug());
+    let ended = match scan.cx.recovered(NAME).await? {
+        Recovered::Nothing => return Ok(None),
+        Recovered::Finished(ended) => {
+            tracing::info!(repository, %name, "license scan: taking up a finished output");
             ended
         }
-        engine::Recovered::Running(detached) => {
-            tracing::info!(
-                repository = scan.repository.id,
-                "license scan: adopting a running scanner"
-            );
+        Recovered::Running(detached) => {
+            let pid = detached.pid();
+            tracing::info!(repository, %name, pid, "license scan: adopting a running scanner");
             detached.ended().await?
         }
-        engine::Recovered::Nothing => start(scan, tree, commit, entries).await?,
     };
-    let ended = match ended {
-        Ended::Well {
-            output,
-            place,
-            recovered: true,
-        } if read(&output, &place).await.is_err() => {
-            // What an earlier attempt left is no good after all.
-            drop(output);
-            start(scan, tree, commit, entries).await?
-        }
-        other => other,
+    let Ended::Well { output, place, .. } = ended else {
+        tracing::warn!(repository, %name, "license scan: the adopted scanner came to nothing");
+        return Ok(None);
     };
-    match ended {
-        Ended::Well { output, place, .. } => {
-            let (list, files) = read(&output, &place)
-                .await
-                .map_err(|why| RunError::unit(format!("the scanner's output is no good: {why}")))?;
-            ingest(scan, list, files, &mut report).await
+    match read(&output, &place).await {
+        Ok((list, _)) if list.scanner != identity(scan.scanner.identity()).key() => {
+            tracing::info!(repository, %name, "license scan: the output is of another scanner");
+            Ok(None)
         }
-        Ended::Badly {
-            status, complaint, ..
-        } => {
-            tracing::warn!(
-                repository = scan.repository.id,
-                ?status,
-                complaint,
-                "license scan failed"
-            );
-            Err(RunError::unit(format!("the scanner ended badly ({status:?}): {complaint}")).into())
+        Ok((list, whole)) => Ok(Some(ingest(scan, list, whole).await?)),
+        Err(why) => {
+            tracing::warn!(repository, %name, why, "license scan: the output is no good");
+            Ok(None)
         }
     }
 }
 
-/// Unpacks the tree and starts the scanner.
-async fn start(
+/// Unpacks the tree, lets the scanner run over it and writes down what it says.
+pub(super) async fn run(
     scan: &Scan<'_>,
-    tree: &Tree,
+    tree: Tree,
     commit: &str,
     entries: &[Entry],
-) -> Result<Ended, Stop> {
+    report: Report,
+) -> Result<Ending, Stop> {
     let settings = scan.desk.settings();
     let base = settings.directory.join("trees");
     fs::create_dir_all(&base).map_err(RunError::unit)?;
     let unpacked = work_directory::make(&base).map_err(RunError::unit)?;
-    let list = List {
-        commit: commit.to_owned(),
-        tree: tree.id(commit).await?,
-        scanner: identity(scan.scanner.identity()).key(),
-        files: unpack(scan, tree, entries, unpacked.path()).await?,
-    };
+    let mut list = unpack(scan, &tree, entries, unpacked.path()).await?;
+    list.commit = commit.to_owned();
+    list.tree = tree.id(commit).await?;
+    list.scanner = identity(scan.scanner.identity()).key();
+    list.skipped = report
+        .skipped
+        .iter()
+        .map(|(why, count)| (why.clone().into_owned(), *count))
+        .collect();
+    // The scanner may take hours; nobody else need wait for the objects any longer.
+    drop(tree);
     let text = serde_json::to_vec(&list).map_err(RunError::unit)?;
     fs::write(unpacked.path().join(LIST), text).map_err(RunError::unit)?;
     let (from, settings) = (unpacked.path().to_owned(), settings.clone());
@@ -144,10 +131,49 @@ async fn start(
         words(place, &from, &settings)
     })
     .accepts([0, 1])
-    .env("LC_ALL", "C.UTF-8");
+    .env("LC_ALL", "C.UTF-8")
+    .env("PYTHONDONTWRITEBYTECODE", "1");
     let detached = scan.cx.spawn(spec).await?;
-    Ok(detached.ended().await?)
+    drop(unpacked);
+    tracing::info!(
+        repository = scan.repository.id,
+        name = %scan.repository.slug(),
+        pid = detached.pid(),
+        "license scan: the scanner runs over the whole tree"
+    );
+    match detached.ended().await? {
+        Ended::Well { output, place, .. } => {
+            let (list, whole) = read(&output, &place)
+                .await
+                .map_err(|why| RunError::unit(format!("the scanner's output is no good: {why}")))?;
+            ingest(scan, list, whole).await
+        }
+        Ended::Badly {
+            status, complaint, ..
+        } => {
+            let status = status.map_or_else(|| "killed".to_owned(), |status| status.to_string());
+            tracing::warn!(
+                repository = scan.repository.id,
+                status,
+                complaint,
+                "license scan failed"
+            );
+            let complaint = match complaint.as_str() {
+                "" => "it said nothing",
+                said => said,
+            };
+            Err(RunError::unit(format!("the scanner ended badly ({status}): {complaint}")).into())
+        }
+    }
 }
+
+/// Limits what a process may take before it becomes the scanner.
+const LIMITED: &str = r#"ulimit -c 0
+ulimit -v "$1" 2>/dev/null
+SCANCODE_TEMP=$2 TMPDIR=$2
+export SCANCODE_TEMP TMPDIR
+shift 2
+exec nice -n 10 "$@""#;
 
 /// The command, with the tree moved to the place of the subprocess: it lives as long as that.
 fn words(place: &Place, unpacked: &Path, settings: &Settings) -> Vec<OsString> {
@@ -155,7 +181,13 @@ fn words(place: &Place, unpacked: &Path, settings: &Settings) -> Vec<OsString> {
     let _ = fs::rename(unpacked.join("tree"), &tree);
     let _ = fs::rename(unpacked.join(LIST), place.directory().join(LIST));
     let program = python_in(&settings.venv).with_file_name("scancode");
-    let mut words: Vec<OsString> = ["nice", "-n", "10"].iter().map(OsString::from).collect();
+    let mut words: Vec<OsString> = ["sh", "-c", LIMITED, "sh"].map(OsString::from).to_vec();
+    words.push(match settings.memory_bytes {
+        0 => "unlimited".into(),
+        bytes => (bytes / 1024).to_string().into(),
+    });
+    // What it leaves lying about goes with its place.
+    words.push(place.directory().into());
     words.push(program.into());
     words.extend(
         [
@@ -166,7 +198,6 @@ fn words(place: &Place, unpacked: &Path, settings: &Settings) -> Vec<OsString> {
             "--quiet",
             "--processes",
         ]
-        .iter()
         .map(OsString::from),
     );
     words.push(settings.processes.max(1).to_string().into());
@@ -183,10 +214,10 @@ async fn unpack(
     tree: &Tree,
     entries: &[Entry],
     below: &Path,
-) -> Result<Vec<(String, String, String)>, Stop> {
+) -> Result<List, Stop> {
     let below: PathBuf = below.join("tree");
     fs::create_dir_all(&below).map_err(RunError::unit)?;
-    let mut files = Vec::new();
+    let mut list = List::default();
     for chunk in entries.chunks(UNPACK) {
         if scan.cx.cancelled().is_cancelled() {
             return Err(RunError::Interrupted.into());
@@ -194,102 +225,67 @@ async fn unpack(
         let mut ids: Vec<&str> = chunk.iter().map(|entry| entry.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
-        let blobs = tree.blobs(&ids).await?;
+        let blobs = tree.blobs(&ids, Some(scan.cx)).await?;
         let blobs: HashMap<&str, Blob> = ids.into_iter().zip(blobs).collect();
         for entry in chunk {
-            let Some(Blob::Bytes(bytes)) = blobs.get(entry.id.as_str()) else {
-                continue;
+            count_place(&entry.path, &mut list.told_apart);
+            let mut leave_out = |too_large: bool, why: String| {
+                let (path, id) = (entry.path.clone(), entry.id.clone());
+                list.left_out.push((path, id, too_large, why));
             };
-            let written =
-                work_directory::write(&below, &entry.path, bytes).map_err(RunError::unit)?;
-            let inner = written.strip_prefix(&below).unwrap_or(&written);
-            files.push((
-                inner.to_string_lossy().into_owned(),
-                entry.path.clone(),
-                entry.id.clone(),
-            ));
+            match blobs.get(entry.id.as_str()) {
+                Some(Blob::Bytes(bytes)) => {
+                    let written = work_directory::write(&below, &entry.path, bytes)
+                        .map_err(RunError::unit)?;
+                    let inner = written.strip_prefix(&below).unwrap_or(&written);
+                    let inner = inner.to_string_lossy().into_owned();
+                    list.files
+                        .push((inner, entry.path.clone(), entry.id.clone()));
+                    list.bytes += bytes.len() as u64;
+                    let sort = sort(bytes);
+                    if sort != Sort::Text {
+                        let sort = sort.as_str().to_owned();
+                        *list.told_apart.entry(sort).or_default() += 1;
+                    }
+                }
+                Some(Blob::TooLarge { bytes }) => {
+                    let limit = scan.desk.settings().max_file_bytes;
+                    leave_out(true, format!("{bytes} bytes is over the limit of {limit}"));
+                }
+                Some(Blob::Missing) | None => {
+                    leave_out(false, "the server did not hand it out".to_owned());
+                }
+            }
         }
     }
-    Ok(files)
+    Ok(list)
 }
 
-#[derive(Debug, Deserialize)]
-struct Output {
-    headers: Vec<Header>,
-    files: Vec<OutputFile>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Header {
-    end_timestamp: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct OutputFile {
-    path: String,
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(flatten)]
-    findings: Findings,
-}
-
-async fn read(output: &Path, place: &Place) -> Result<(List, Vec<OutputFile>), String> {
-    let (output, list) = (output.to_owned(), place.directory().join(LIST));
-    let read = tokio::task::spawn_blocking(move || {
-        let list = fs::read(&list).map_err(|error| error.to_string())?;
-        let list: List = serde_json::from_slice(&list).map_err(|error| error.to_string())?;
-        let size = fs::metadata(&output)
-            .map_err(|error| error.to_string())?
-            .len();
-        if size > MOST_OUTPUT {
-            return Err(format!("{size} bytes is over the limit of {MOST_OUTPUT}"));
-        }
-        let file = fs::File::open(&output).map_err(|error| error.to_string())?;
-        let whole: Output = serde_json::from_reader(std::io::BufReader::new(file))
-            .map_err(|error| error.to_string())?;
-        let ended = whole
-            .headers
-            .first()
-            .is_some_and(|header| header.end_timestamp.is_some());
-        if !ended {
-            return Err("it does not tell when it ended".to_owned());
-        }
-        Ok((list, whole.files))
-    });
-    read.await.map_err(|error| error.to_string())?
+async fn read(output: &Path, place: &Place) -> Result<(List, StockOutput), String> {
+    let list = fs::read(place.directory().join(LIST)).map_err(|error| error.to_string())?;
+    let list: List = serde_json::from_slice(&list).map_err(|error| error.to_string())?;
+    Ok((list, StockOutput::read(output).await?))
 }
 
 /// Writes down what the scanner says of each file in its tree.
-async fn ingest(
-    scan: &Scan<'_>,
-    list: List,
-    files: Vec<OutputFile>,
-    report: &mut Report,
-) -> Result<Ending, Stop> {
+async fn ingest(scan: &Scan<'_>, list: List, whole: StockOutput) -> Result<Ending, Stop> {
     let identity = identity(scan.scanner.identity());
-    if list.scanner != identity.key() {
-        return Err(RunError::unit("the output is of another scanner").into());
-    }
     let known: HashMap<&str, (&str, &str)> = list
         .files
         .iter()
         .map(|(written, path, id)| (written.as_str(), (path.as_str(), id.as_str())))
         .collect();
     let mut found: Vec<(String, FileKey, Findings)> = Vec::new();
-    for file in files {
-        if file.kind != "file" || file.findings.is_empty() {
-            continue;
-        }
-        if let Some((path, id)) = known.get(file.path.as_str()) {
+    for (path, findings) in whole.files {
+        if let Some((path, id)) = known.get(path.as_str()) {
             // In its tree a file's answer is its own: the path stands for the tree's part in it.
             let key = FileKey {
                 blob: (*id).to_owned(),
                 name_class: format!("{} {path}", list.tree),
             };
-            found.push(((*path).to_owned(), key, file.findings));
+            found.push(((*path).to_owned(), key, findings));
         }
     }
-    report.scanned = list.files.len();
     for chunk in found.chunks(400) {
         let answers = chunk.iter().map(|(_, key, findings)| Answer {
             key: key.clone(),
@@ -315,16 +311,19 @@ async fn ingest(
         None => HashMap::new(),
     };
     let settled = {
-        let list: Vec<TreeFile<'_>> = found
+        let files: Vec<TreeFile<'_>> = found
             .iter()
             .map(|(path, _, findings)| TreeFile { path, findings })
             .collect();
-        let mut settled = settle(&list);
-        // The scanner has followed references itself.
+        let mut settled = settle(&files);
+        // The scanner has followed references itself, and put packages together.
         settled.resolved.clear();
+        if !whole.packages.is_empty() {
+            settled.packages = whole.packages.iter().filter_map(package).collect();
+        }
         settled
     };
-    let files: Vec<NewFile> = found
+    let mut files: Vec<NewFile> = found
         .iter()
         .map(|(path, key, findings)| NewFile {
             path: path.clone(),
@@ -334,18 +333,47 @@ async fn ingest(
             spdx_from: None,
             place: place(path),
             problem: (!findings.scan_errors.is_empty())
-                .then(|| ("failed", findings.scan_errors.join("; "))),
+                .then(|| short(("failed", findings.scan_errors.join("; ")))),
         })
         .collect();
+    files.extend(list.left_out.iter().map(|(path, id, too_large, why)| {
+        let word = if *too_large { "too-large" } else { "missing" };
+        NewFile {
+            path: path.clone(),
+            blob: id.clone(),
+            answer: None,
+            spdx: None,
+            spdx_from: None,
+            place: place(path),
+            problem: Some((word, why.clone())),
+        }
+    }));
+    let too_large = list.left_out.iter().filter(|one| one.2).count();
+    let report = Report {
+        scanner: identity.title(),
+        commit: Some(list.commit.clone()),
+        files: list.files.len() + list.left_out.len(),
+        distinct: list.files.len(),
+        scanned: list.files.len(),
+        bytes: list.bytes,
+        too_large,
+        missing: list.left_out.len() - too_large,
+        skipped: list
+            .skipped
+            .into_iter()
+            .map(|(why, count)| (why.into(), count))
+            .collect(),
+        ..Report::default()
+    };
     let done = Done {
         identity,
         mode: "whole-tree",
         commit: list.commit,
         tree: list.tree,
-        found: files.len(),
+        found: found.len(),
         files,
         settled,
+        told_apart: list.told_apart,
     };
-    report.commit = Some(done.commit.clone());
-    scan.finish(done, report.clone()).await
+    scan.finish(done, report).await
 }

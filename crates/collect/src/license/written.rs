@@ -1,6 +1,6 @@
 //! What a run of the license round writes down.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use db::{Timestamp, Tx};
 use engine::RunError;
@@ -33,7 +33,7 @@ pub(super) struct Report {
     pub(super) missing: usize,
     /// What was left out, by the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) skipped: BTreeMap<&'static str, usize>,
+    pub(super) skipped: BTreeMap<Cow<'static, str>, usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) license: Option<String>,
 }

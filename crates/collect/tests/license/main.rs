@@ -6,6 +6,8 @@
 mod made;
 
 mod faults;
+mod fleet;
+mod manners;
 mod poison;
 mod provenant;
 mod round;

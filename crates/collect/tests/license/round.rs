@@ -142,11 +142,26 @@ both! {
         let id = world.add("one", &[("LICENSE", MIT)]).await;
         let source = world.source("one");
         std::os::unix::fs::symlink("LICENSE", source.join("COPYING")).unwrap();
-        world.commit("one", &[("b.bin", b"\0\0\0"), ("empty", b"")]);
+        // A submodule is an entry of its own in the index, and an empty directory.
+        std::fs::create_dir(source.join("sub")).unwrap();
+        let link = format!("160000,{},sub", "1".repeat(40));
+        crate::made::git(&source, &["update-index", "--add", "--cacheinfo", &link]);
+        let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
+        world.commit("one", &[
+            ("b.bin", b"\0\0\0"),
+            ("empty", b""),
+            ("large.psd", pointer),
+            ("vendor/a/a.c", b"// SPDX-License-Identifier: Zlib\n"),
+            ("js/x.min.js", b"x\n"),
+        ]);
         world.look().await;
         let current = world.current(id).await;
-        assert_eq!(current.skipped.as_deref(), Some("{\"symlink\":1}"));
-        assert_eq!(world.files(id).await.len(), 1);
+        assert_eq!(current.skipped.as_deref(), Some("{\"submodule\":1,\"symlink\":1}"));
+        let told = "{\"binary\":1,\"empty\":1,\"generated\":1,\"lfs-pointer\":1,\"vendored\":1}";
+        assert_eq!(current.told_apart.as_deref(), Some(told));
+        let vendored = &world.files(id).await["vendor/a/a.c"];
+        assert_eq!((vendored.place.as_str(), vendored.findings.mime_type.as_deref()), ("vendored", Some("text/plain")));
+        assert_eq!(world.files(id).await.len(), 2);
     }
 
     async fn a_sample_is_shown_to_a_second_scanner(db: TestDb) {

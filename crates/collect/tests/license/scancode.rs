@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use collect::license::{Choice, Desk, Input, ScanCode, Scanned, Scanner as _, compare, stock};
+use collect::license::{
+    Choice, Desk, Input, ScanCode, Scanned, Scanner as _, Settings, compare, stock,
+};
 use facts::license::Findings;
 
 use crate::world::settings;
@@ -25,23 +27,56 @@ async fn a_place_without_it_says_so() {
     assert_eq!(scanner.identity().tool, "builtin");
 }
 
-/// Our per-file answers, put together, equal a stock run over the whole tree.
+/// Our per-file answers, put together, equal a stock run over the whole tree: a crate.
 #[tokio::test(flavor = "multi_thread")]
-async fn warm_answers_equal_a_stock_run() {
-    let Some(venv) = std::env::var_os("GLEANER_SCANCODE").map(PathBuf::from) else {
-        println!("GLEANER_SCANCODE names no ScanCode; nothing compared");
+async fn heavy_warm_answers_equal_a_stock_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(settings) = with_scancode(directory.path()) else {
         return;
     };
-    let directory = tempfile::tempdir().unwrap();
-    let mut settings = settings(directory.path());
-    settings.venv = venv;
-    settings.processes = 1;
     let tree = match std::env::var_os("GLEANER_SCANCODE_TREE") {
         Some(tree) => PathBuf::from(tree),
         None => sample(directory.path()),
     };
-    let scanner = ScanCode::open(&settings).await.unwrap();
-    let files = read(&tree);
+    equal(&settings, &tree).await;
+}
+
+/// The same on a Python sdist and on a C project, as their registry has them: minutes of CPU.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_larger_trees_equal_a_stock_run() {
+    if std::env::var_os("GLEANER_LONG").is_none() {
+        println!("only a long run compares larger trees");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let Some(settings) = with_scancode(directory.path()) else {
+        return;
+    };
+    for project in ["flask==3.0.3", "psutil==5.9.8"] {
+        match sdist(&settings, directory.path(), project) {
+            Ok(tree) => equal(&settings, &tree).await,
+            Err(why) => println!("{project} COULD NOT BE HAD, NOTHING WAS COMPARED: {why}"),
+        }
+    }
+}
+
+/// Settings with the ScanCode that `cargo xtask test` has set up; none, loudly, where there is none.
+pub(crate) fn with_scancode(directory: &Path) -> Option<Settings> {
+    let Some(venv) = std::env::var_os("GLEANER_SCANCODE").map(PathBuf::from) else {
+        let why = std::env::var("GLEANER_NO_SCANCODE");
+        let why = why.unwrap_or_else(|_| "GLEANER_SCANCODE names none".to_owned());
+        println!("NO SCANCODE, NOTHING WAS COMPARED: {why}; see CONTRIBUTING.md");
+        return None;
+    };
+    let mut settings = settings(directory);
+    settings.venv = venv;
+    settings.processes = 2;
+    Some(settings)
+}
+
+async fn equal(settings: &Settings, tree: &Path) {
+    let scanner = ScanCode::open(settings).await.unwrap();
+    let files = read(tree);
     let count = files.len();
     let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
     let answers = scanner.scan(files).await.unwrap();
@@ -68,7 +103,8 @@ async fn warm_answers_equal_a_stock_run() {
             (path, findings)
         })
         .collect();
-    let theirs = stock(&settings, &tree).await.unwrap();
+    drop(scanner);
+    let theirs = stock(settings, tree).await.unwrap();
     let compared = compare(&ours, &theirs, count);
     println!("{count} files, {:.2} % equal", compared.share() * 100.0);
     for difference in &compared.differences {
@@ -76,33 +112,61 @@ async fn warm_answers_equal_a_stock_run() {
     }
     assert!(!theirs.is_empty());
     assert!(compared.share() >= 0.99, "{:?}", compared.differences);
+    let packages = |all: &BTreeMap<String, Findings>| -> Vec<String> {
+        all.values().flat_map(Findings::purls).collect()
+    };
+    assert!(!packages(&theirs).is_empty(), "a tree with a package");
 }
 
-/// A crate of ours with its licenses, and a file that leads to one.
+/// A whole crate of ours with its licenses, and files that lead to one.
 fn sample(below: &Path) -> PathBuf {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let tree = below.join("sample");
+    for file in read(&top.join("crates/facts")) {
+        let place = tree.join(&file.path);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(place, &file.bytes).unwrap();
+    }
     for (from, to) in [
         ("LICENSE-MIT", "LICENSE-MIT"),
         ("LICENSE-APACHE", "LICENSE-APACHE"),
         ("LICENSE-MIT", "LICENSE"),
-        ("crates/db/Cargo.toml", "Cargo.toml"),
-        ("crates/db/src/lib.rs", "src/lib.rs"),
-        ("crates/db/src/error.rs", "src/error.rs"),
-        ("crates/db/src/clock.rs", "src/clock.rs"),
     ] {
-        let place = tree.join(to);
-        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-        std::fs::copy(top.join(from), place).unwrap();
+        std::fs::copy(top.join(from), tree.join(to)).unwrap();
     }
     let led = "/* Copyright (c) 2020 Example Corp.\n * Licensed under the MIT license. See LICENSE in the project root for license information. */\n";
     std::fs::write(tree.join("src/led.c"), led).unwrap();
-    std::fs::write(
-        tree.join("src/tagged.c"),
-        "// SPDX-License-Identifier: GPL-2.0-or-later\n",
-    )
-    .unwrap();
+    let tagged = "// SPDX-License-Identifier: GPL-2.0-or-later\n";
+    std::fs::write(tree.join("src/tagged.c"), tagged).unwrap();
     tree
+}
+
+/// The source of a Python project, by the ordinary client.
+fn sdist(settings: &Settings, below: &Path, project: &str) -> Result<PathBuf, String> {
+    let place = below.join(project);
+    std::fs::create_dir(&place).unwrap();
+    let python = collect::license::python_in(&settings.venv);
+    let run = |words: &[&str]| {
+        let mut command = std::process::Command::new(&python);
+        let said = command.args(words).current_dir(&place).output();
+        let said = said.map_err(|error| error.to_string())?;
+        let complaint = String::from_utf8_lossy(&said.stderr).into_owned();
+        said.status.success().then_some(()).ok_or(complaint)
+    };
+    run(&[
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-input",
+        "--no-deps",
+        "--no-binary",
+        ":all:",
+        project,
+    ])?;
+    let archive = read(&place).remove(0).path;
+    run(&["-m", "tarfile", "-e", &archive, "."])?;
+    Ok(place.join(archive.trim_end_matches(".tar.gz")))
 }
 
 fn read(top: &Path) -> Vec<Input> {

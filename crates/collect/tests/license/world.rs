@@ -16,8 +16,8 @@ use collect::{
     goindex,
     license::{Broken, Builtin, Desk, Input, LicenseScan, Scanned, Scanner, Settings, unit},
 };
-use db::{Clock, DbError, Part, testing::TestDb, transact};
-use engine::{Engine, Selection, Timing, Worker};
+use db::{Clock, DbError, Part, Timestamp, testing::TestDb, transact};
+use engine::{Engine, Pool, Selection, Timing, Upstreams, Worker};
 use facts::{license::ScannerIdentity, repository::RepositoryUrl};
 use futures_util::future::BoxFuture;
 use sim::git_server::{GitServer, Listening, Seen, Stage};
@@ -25,6 +25,7 @@ use store::{
     license::{self, Current, FileFilter, FileReport},
     repositories,
 };
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::made::{Made, git};
@@ -42,6 +43,10 @@ pub(crate) struct Counting {
     pub(crate) paths: Mutex<Vec<String>>,
     /// It is broken.
     pub(crate) broken: Mutex<Option<String>>,
+    /// While it scans, somebody else hears that this upstream wants silence until then.
+    pub(crate) meanwhile: Mutex<Option<(Upstreams, String, Timestamp)>>,
+    /// What has "hours" in its path takes until this is let go.
+    pub(crate) hours: Semaphore,
 }
 
 impl Counting {
@@ -56,6 +61,8 @@ impl Counting {
             scanned: AtomicUsize::new(0),
             paths: Mutex::default(),
             broken: Mutex::default(),
+            meanwhile: Mutex::default(),
+            hours: Semaphore::new(0),
         }
     }
 
@@ -79,6 +86,15 @@ impl Scanner for Counting {
             self.scanned.fetch_add(files.len(), Ordering::Relaxed);
             let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
             self.paths.lock().unwrap().extend(paths.clone());
+            if paths.iter().any(|path| path.contains("hours")) {
+                let _let_go = self.hours.acquire().await;
+            }
+            let meanwhile = self.meanwhile.lock().unwrap().take();
+            if let Some((upstreams, name, until)) = meanwhile {
+                upstreams
+                    .hold(&name, None, until, "a secondary limit")
+                    .await;
+            }
             let answers = self.inner.scan(files).await?;
             Ok(paths
                 .iter()
@@ -200,6 +216,11 @@ impl World {
         git(self.sources[name].path(), &push);
     }
 
+    /// With so many slots.
+    pub(crate) fn worker_of(&self, slots: usize) -> Worker {
+        self.worker().pool(Pool::new("license", slots))
+    }
+
     pub(crate) fn worker(&self) -> Worker {
         let scan = Registered::new(LicenseScan::new(self.desk.clone()));
         Worker::new(self.engine.clone())
@@ -209,6 +230,12 @@ impl World {
                 grace: Duration::from_millis(50),
                 ..Timing::default()
             })
+    }
+
+    /// The upstream of every repository here.
+    pub(crate) fn upstream(&self) -> String {
+        let url = RepositoryUrl::parse(&self.at.url("x.git")).unwrap();
+        url.host().to_owned()
     }
 
     /// Looks at every repository.

@@ -150,6 +150,12 @@ impl Upstreams {
         self.take_one(upstream, tokens).await
     }
 
+    /// May a request be sent now that no budget counts (git)? Pauses, silence that was asked for and
+    /// an open breaker stand against it as against any other.
+    pub async fn may_ask(&self, upstream: &str) -> Result<Grant, DbError> {
+        self.uncounted(upstream).await
+    }
+
     /// What the service said of a budget in its answer. Best effort.
     pub async fn announce(&self, upstream: &str, token: Option<&str>, said: Announced) {
         let token = token.unwrap_or_default();

@@ -60,6 +60,12 @@ impl Upstreams {
         })
     }
 
+    pub(super) async fn uncounted(&self, upstream: &str) -> Result<Grant, DbError> {
+        let view = self.view(upstream).await?;
+        let refusal = self.refused(upstream, &view);
+        Ok(refusal.map_or(Grant::Go { token: None }, Grant::from))
+    }
+
     /// Whether the upstream as a whole must not be asked.
     fn refused(&self, upstream: &str, view: &View) -> Option<Refusal> {
         let now = self.shared.clock.now();

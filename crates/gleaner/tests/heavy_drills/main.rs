@@ -13,4 +13,7 @@ mod fleet;
 mod followers;
 mod go_fleet;
 mod half_written;
+mod license_home;
+mod license_kill;
+mod license_recovery;
 mod outage;

@@ -63,6 +63,42 @@ fn a_scanner_that_is_not_there_is_told() {
 }
 
 #[test]
+fn provenant_is_compiled_by_cargo_or_told_why_not() {
+    let home = Sandbox::new();
+    let setup = ["license", "setup", "--scanner", "provenant", "--data", "d"];
+    let mut without = home.gleaner(setup);
+    let said = home
+        .transcript(without.env("PATH", home.path("nothing")))
+        .text();
+    assert!(said.starts_with("exit: 5"), "{said}");
+    assert!(
+        said.contains("cargo is needed") && said.contains("on the PATH"),
+        "{said}"
+    );
+
+    // A cargo that cannot reach its registry, and says so.
+    home.write(
+        "bin/cargo",
+        "#!/bin/sh\necho \"$@\" >asked\necho 'error: no registry' >&2\nexit 101\n",
+    );
+    let script = home.path("bin/cargo");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(script, mode).unwrap();
+    let path = format!("{}:/usr/bin:/bin", home.path("bin").display());
+    let mut with = home.gleaner(setup);
+    let said = home.transcript(with.env("PATH", path)).text();
+    assert!(
+        said.starts_with("exit: 5") && said.contains("no registry"),
+        "{said}"
+    );
+    let asked = std::fs::read_to_string(home.path("asked")).unwrap();
+    assert!(
+        asked.starts_with("install provenant-cli --version 1.0.16 --locked"),
+        "{asked}"
+    );
+}
+
+#[test]
 fn a_local_repository_is_scanned_and_shown() {
     let home = Sandbox::new();
     home.write("r/LICENSE", MIT);

@@ -4,6 +4,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
     process::{Child, Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use crate::sandbox::Sandbox;
@@ -163,6 +164,12 @@ fn the_demo_shows_generated_repositories_and_keeps_nothing() {
     demo.env("TMPDIR", home.path(""));
     let (mut server, address) = started(&mut demo);
     assert_eq!(status(&address, "/"), 200);
+    // Licenses of simulated repositories, scanned by the scanner that needs nothing.
+    let begun = Instant::now();
+    while !(1..20).any(|id| is_licensed(&address, id)) {
+        assert!(begun.elapsed() < Duration::from_mins(2), "no license");
+        std::thread::sleep(Duration::from_millis(100));
+    }
     terminate(&server);
     assert_eq!(server.wait().unwrap().code(), Some(0));
     let left: Vec<_> = std::fs::read_dir(home.path("")).unwrap().collect();
@@ -194,7 +201,11 @@ fn the_demo_lists_simulated_forges_and_comes_to_an_end() {
     for line in done.stdout.lines() {
         assert!(line.contains("\"state\":\"ready\""), "{line}");
     }
-    assert!(done.stdout.contains("license/scan"), "{}", done.stdout);
+    let scans = done
+        .stdout
+        .lines()
+        .filter(|line| line.contains("license/scan"));
+    assert!(scans.count() > 5, "{}", done.stdout);
 }
 
 /// Starts a server and waits until it says where it listens.
@@ -239,11 +250,32 @@ pub(crate) fn terminate(child: &Child) {
     );
 }
 
+/// Whether a repository has a license, a holder and the page that tells when it was scanned.
+fn is_licensed(address: &str, id: u32) -> bool {
+    let told = asked(address, &format!("/api/v1/repos/{id}/scancode-licenses"));
+    if !told.contains("\"osi_approved\":true") {
+        return false;
+    }
+    assert!(told.contains("The Meadow Authors"), "{told}");
+    let page = asked(address, &format!("/repos/{id}"));
+    assert!(
+        page.contains("Last run: 2") && page.contains("(builtin "),
+        "{page}"
+    );
+    let files = asked(address, &format!("/api/v1/repos/{id}/scancode-files"));
+    assert!(files.contains("\"path\":\"LICENSE\""), "{files}");
+    true
+}
+
 fn status(address: &str, path: &str) -> u16 {
+    asked(address, path)[9..12].parse().unwrap()
+}
+
+fn asked(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    answer[9..12].parse().unwrap()
+    answer
 }

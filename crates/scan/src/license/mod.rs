@@ -47,6 +47,7 @@ pub fn scan_file(path: &str, bytes: &[u8]) -> Findings {
         size: Some(bytes.len() as u64),
         programming_language: language(path).map(str::to_owned),
         file_type: Some(sort.as_str().to_owned()),
+        mime_type: Some(sort.mime_type().to_owned()),
         ..Findings::default()
     };
     match sort {

@@ -34,6 +34,15 @@ impl Sort {
             Self::TooLarge => "too-large",
         }
     }
+
+    /// A media type, no finer than a look at the bytes tells.
+    pub fn mime_type(self) -> &'static str {
+        match self {
+            Self::Text | Self::LfsPointer => "text/plain",
+            Self::Empty => "inode/x-empty",
+            Self::Binary | Self::TooLarge => "application/octet-stream",
+        }
+    }
 }
 
 /// Looks at the contents of a file.

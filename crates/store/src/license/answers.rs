@@ -153,7 +153,7 @@ pub async fn answers(
     for keys in keys.chunks(KEYS_AT_ONCE) {
         let statement = sql!(
             "SELECT a.id, a.blob, a.name_class, a.size, a.programming_language, a.file_type,
-                a.expression, a.spdx, a.percentage, a.detections, a.clues, a.copyrights, a.holders,
+                a.mime_type, a.sort, a.expression, a.spdx, a.percentage, a.detections, a.clues, a.copyrights, a.holders,
                 a.authors, a.packages, a.errors
              FROM {rows}
              JOIN license_answer a ON a.scanner = $1 AND a.blob = r.blob AND a.name_class = r.name_class
@@ -162,6 +162,27 @@ pub async fn answers(
         );
         for row in db.fetch_bulk(statement, bulk(keys)).await? {
             found.insert(key(&row)?, (row.get("id")?, findings(&row)?));
+        }
+    }
+    Ok(found)
+}
+
+/// What sort of file those of these are that cannot be read as text.
+pub async fn sorts(
+    db: &Db,
+    scanner: i64,
+    keys: &[FileKey],
+) -> Result<HashMap<FileKey, String>, DbError> {
+    let mut found = HashMap::new();
+    for keys in keys.chunks(KEYS_AT_ONCE) {
+        let statement = sql!(
+            "SELECT a.blob, a.name_class, a.sort FROM {rows}
+             JOIN license_answer a ON a.scanner = $1 AND a.blob = r.blob AND a.name_class = r.name_class
+             WHERE a.sort IS NOT NULL",
+            scanner
+        );
+        for row in db.fetch_bulk(statement, bulk(keys)).await? {
+            found.insert(key(&row)?, row.get("sort")?);
         }
     }
     Ok(found)
@@ -189,7 +210,8 @@ pub(super) fn findings(row: &Row) -> Result<Findings, DbError> {
         package_data: list(row, "packages")?,
         programming_language: row.get("programming_language")?,
         file_type: row.get("file_type")?,
-        mime_type: None,
+        mime_type: row.get("mime_type")?,
+        sort: row.get("sort")?,
         size: size.and_then(|size| u64::try_from(size).ok()),
         scan_errors: list(row, "errors")?,
     })
@@ -234,6 +256,8 @@ pub async fn keep(
             text(|one| one.findings.programming_language.clone()),
         )
         .texts("file_type", text(|one| one.findings.file_type.clone()))
+        .texts("mime_type", text(|one| one.findings.mime_type.clone()))
+        .texts("sort", text(|one| one.findings.sort.clone()))
         .texts("expression", text(|one| one.findings.expression.clone()))
         .texts("spdx", text(|one| one.findings.spdx.clone()))
         .reals(
@@ -255,9 +279,9 @@ pub async fn keep(
         .ints("elapsed_ms", answers.iter().map(|one| one.elapsed_ms));
     let statement = sql!(
         "INSERT INTO license_answer (scanner, blob, name_class, state, size, programming_language,
-            file_type, expression, spdx, percentage, detections, clues, copyrights, holders, authors,
+            file_type, mime_type, sort, expression, spdx, percentage, detections, clues, copyrights, holders, authors,
             packages, errors, elapsed_ms, scanned_at)
-         SELECT $1, r.blob, r.name_class, r.state, r.size, r.language, r.file_type, r.expression,
+         SELECT $1, r.blob, r.name_class, r.state, r.size, r.language, r.file_type, r.mime_type, r.sort, r.expression,
             r.spdx, r.percentage, r.detections, r.clues, r.copyrights, r.holders, r.authors,
             r.packages, r.errors, r.elapsed_ms, $2
          FROM {rows} WHERE TRUE

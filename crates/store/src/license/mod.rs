@@ -12,7 +12,7 @@ mod results;
 
 pub use answers::{
     Answer, FileKey, KEYS_AT_ONCE, Known, State, answers, forget_answers, keep, known, scanner,
-    scanner_number,
+    scanner_number, sorts,
 };
 pub use checks::{CrossCheck, note_checks};
 pub use report::{

@@ -91,6 +91,8 @@ pub struct Current {
     pub files_failed: i64,
     /// JSON: what was left out, by the reason.
     pub skipped: Option<String>,
+    /// JSON: how many files are empty, binary, lfs-pointer, vendored or generated.
+    pub told_apart: Option<String>,
 }
 
 /// How often a license or a holder stands in a result.
@@ -242,6 +244,7 @@ pub async fn current(db: &Db, repository: i64) -> Result<Option<Current>, DbErro
             files_scanned: row.get("files_scanned")?,
             files_failed: row.get("files_failed")?,
             skipped: row.get("skipped")?,
+            told_apart: row.get("told_apart")?,
         })
     })
     .transpose()
@@ -316,7 +319,7 @@ pub async fn files(db: &Db, result: i64, filter: &FileFilter) -> Result<Vec<File
     });
     let text = format!(
         "SELECT f.path, f.blob, COALESCE(f.spdx, a.spdx) AS settled, f.spdx_from, f.place, f.problem,
-            f.detail, a.size, a.programming_language, a.file_type, a.expression, a.spdx, a.percentage,
+            f.detail, a.size, a.programming_language, a.file_type, a.mime_type, a.sort, a.expression, a.spdx, a.percentage,
             a.detections, a.clues, a.copyrights, a.holders, a.authors, a.packages, a.errors
          FROM license_file f LEFT JOIN license_answer a ON a.id = f.answer
          WHERE f.result = $1 AND f.path > $2

@@ -60,6 +60,8 @@ pub struct NewResult {
     pub bytes_scanned: i64,
     /// JSON: what was left out, by the reason.
     pub skipped: Option<String>,
+    /// JSON: how many files are empty, binary, lfs-pointer, vendored or generated.
+    pub told_apart: Option<String>,
     /// The license of the whole.
     pub primary_spdx: Option<String>,
     /// Where that stands.
@@ -173,8 +175,8 @@ pub async fn begin(tx: &mut Tx, new: &NewResult, now: Timestamp) -> Result<i64, 
         .fetch_one(sql!(
             "INSERT INTO license_result (repository, scanner, commit_id, tree_id, state, mode,
                 began_at, scanned_at, checked_at, files, files_found, files_scanned, files_failed,
-                bytes_scanned, skipped, primary_spdx, primary_from)
-             VALUES ($1, $2, $3, $4, 'staged', $5, $6, $7, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+                bytes_scanned, skipped, told_apart, primary_spdx, primary_from)
+             VALUES ($1, $2, $3, $4, 'staged', $5, $6, $7, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
              RETURNING id",
             new.repository,
             new.scanner,
@@ -189,6 +191,7 @@ pub async fn begin(tx: &mut Tx, new: &NewResult, now: Timestamp) -> Result<i64, 
             new.files_failed,
             new.bytes_scanned,
             new.skipped.clone(),
+            new.told_apart.clone(),
             new.primary_spdx.clone(),
             new.primary_from.clone()
         ))

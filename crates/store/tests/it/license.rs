@@ -90,6 +90,7 @@ fn result(repository: i64, scanner: i64, commit: &str) -> NewResult {
         files_failed: 1,
         bytes_scanned: 14,
         skipped: None,
+        told_apart: None,
         primary_spdx: Some("MIT".to_owned()),
         primary_from: Some("license-file".to_owned()),
     }

@@ -150,6 +150,14 @@ pub enum RemoteError {
         /// What git said, in one line.
         message: String,
     },
+    /// It must not be asked now; nobody was.
+    #[error("{why}")]
+    NotYet {
+        /// When it may be.
+        until: db::Timestamp,
+        /// What stands against it.
+        why: String,
+    },
     /// Another run holds what was fetched of this repository.
     #[error("the objects of {url} were in use for longer than {limit:?}")]
     Busy {

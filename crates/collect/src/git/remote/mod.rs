@@ -39,7 +39,7 @@ use address::Place;
 use cache::Cache;
 
 pub use complete::Completed;
-pub use ending::account;
+pub use ending::{account, ask};
 pub use error::{Refused, RemoteError, Retry};
 pub use fetch::{Contents, Fetched, Want};
 pub use refs::{Ref, Refs, RemoteHead, USUAL_REFS};

@@ -81,6 +81,7 @@ struct Shown {
     holders: Vec<String>,
     packages: Vec<String>,
     skipped: Option<String>,
+    told_apart: Option<String>,
     next_run: Option<::db::Timestamp>,
 }
 
@@ -100,6 +101,7 @@ impl Row for Shown {
         "holders",
         "packages",
         "skipped",
+        "told_apart",
         "next_run",
     ];
 }
@@ -167,6 +169,7 @@ pub(super) async fn show(session: &Session, args: &ShowArgs) -> Result<Exit> {
             .map(|one| one.purl.unwrap_or(one.path))
             .collect(),
         skipped: current.skipped,
+        told_apart: current.told_apart,
         next_run,
     })?;
     Ok(Exit::Ok)

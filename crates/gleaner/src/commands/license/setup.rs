@@ -1,7 +1,7 @@
 //! `gleaner license setup`: installs a scanner into a place of its own.
 
 use clap::{Args, ValueEnum};
-use collect::license::{Choice, SetupError, set_up};
+use collect::license::{Choice, SetupError, set_up, set_up_provenant};
 
 use super::scan::desk;
 use crate::{
@@ -9,13 +9,15 @@ use crate::{
     session::Session,
 };
 
-/// Install ScanCode into a private place
+/// Install a scanner into a private place
 ///
-/// Every part is of the version that is known to work, and must have its hash.
+/// ScanCode: every part is of the version that is known to work, and must have its hash. Provenant:
+/// cargo compiles the version that is known to work, unless one is on the PATH.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner license setup
-  gleaner license setup --python python3.12")]
+  gleaner license setup --python python3.12
+  gleaner license setup --scanner provenant")]
 pub(crate) struct SetupArgs {
     /// Which scanner
     #[arg(long, value_name = "NAME", default_value = "scancode")]
@@ -42,17 +44,20 @@ pub(super) async fn run(session: &Session, args: &SetupArgs) -> Result<Exit> {
                 .map_err(|error| failure(&error))?;
             Choice::ScanCode
         }
-        // Building it takes a newer compiler than ours and half an hour: that is the user's choice.
-        Which::Provenant => Choice::Provenant,
-    };
-    let scanner = desk.named(choice).await.map_err(|broken| {
-        let failure = Failure::new(&codes::TOOL, broken.to_string());
-        if choice == Choice::Provenant {
-            failure.hint("`cargo install provenant-cli --version 1.0.16 --ignore-rust-version --locked` puts it on the PATH")
-        } else {
-            failure
+        Which::Provenant => {
+            if desk.named(Choice::Provenant).await.is_err() {
+                let directory = &session.settings()?.license.home;
+                let tell = |text: &str| session.printer.note(text);
+                set_up_provenant("cargo", directory, tell)
+                    .await
+                    .map_err(|error| failure(&error))?;
+            }
+            Choice::Provenant
         }
-    })?;
+    };
+    // What was installed just now is found by looking again.
+    let scanner = self::desk(session)?.named(choice).await;
+    let scanner = scanner.map_err(|broken| Failure::new(&codes::TOOL, broken.to_string()))?;
     session.printer.note(&format!(
         "{} works: a known file got its known answer",
         scanner.identity().title()
@@ -64,6 +69,8 @@ fn failure(error: &SetupError) -> Failure {
     match error {
         SetupError::NoPython(_) => Failure::new(&codes::TOOL, error.to_string())
             .hint("`--python` names another one; `--scanner builtin` needs none"),
+        SetupError::NoCargo => Failure::new(&codes::TOOL, error.to_string())
+            .hint("install Rust, or put a `provenant` of your own on the PATH; `--scanner builtin` needs nothing"),
         SetupError::Step { .. } => Failure::new(&codes::TOOL, error.to_string()),
         SetupError::Directory { source, .. } => {
             let source = std::io::Error::from(source.kind());
