@@ -19,7 +19,7 @@ use clap::Args;
 use collect::{
     collector::Registered,
     git::remote,
-    mail::{MailResolve, Settings, resolve_unit, stage_file_copy},
+    mail::{MailProject, MailResolve, Settings, resolve_unit, stage_file_copy},
 };
 use db::{Clock, Db, DbError, transact};
 use engine::{Engine, Worker};
@@ -139,11 +139,12 @@ async fn store(file: &Path, directory: &Path) -> anyhow::Result<()> {
     let staged_at = process_seconds();
     engine.enqueue(vec![resolve_unit(list).now()]).await?;
     let git = remote::Settings::new(directory.join("git"), "bench");
-    let resolve = Registered::new(MailResolve::new(Settings::new(
-        directory.join("spool"),
-        git,
-    )));
-    let project = Registered::new(collect::mail::MailProject);
+    let mut settings = Settings::new(directory.join("spool"), git);
+    // Nobody is asked in a bench.
+    settings.sender_search_after = 0;
+    settings.ask_for_issues = false;
+    let resolve = Registered::new(MailResolve::new(settings.clone()));
+    let project = Registered::new(MailProject::new(settings));
     let worker = Worker::new(engine.clone())
         .boxed_kind(resolve.kind, resolve.handler)
         .boxed_kind(project.kind, project.handler);
