@@ -48,7 +48,8 @@ pub use {
     upstream::{Caller, Credential, Site, Upstream},
     world::{
         Change, ChangeError, Declared, EPOCH, Fate, File, Forge, ForgeKind, Issue, ORGANISATION,
-        Owner, OwnerKind, Packaged, Person, Presence, Publication, Registration, Registries, Release, Repository,
-        Token, Turn, Version, World, WorldSize, declared, files, packages, releases,
+        Owner, OwnerKind, Packaged, Person, Presence, Publication, Registration, Registries,
+        Release, Repository, Token, Turn, Version, World, WorldSize, declared, files, packages,
+        releases,
     },
 };

@@ -198,8 +198,12 @@ impl Step {
         let (signals_left, senders_left) = mail::unresolved(tx).await?;
         self.found.signals.store(signals, Ordering::Relaxed);
         self.found.senders.store(senders, Ordering::Relaxed);
-        self.found.signals_left.store(signals_left, Ordering::Relaxed);
-        self.found.senders_left.store(senders_left, Ordering::Relaxed);
+        self.found
+            .signals_left
+            .store(signals_left, Ordering::Relaxed);
+        self.found
+            .senders_left
+            .store(senders_left, Ordering::Relaxed);
         Ok(())
     }
 }

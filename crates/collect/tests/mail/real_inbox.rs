@@ -1,9 +1,10 @@
 //! Against the real public-inbox, where it is installed: collect, change the archive, collect again.
 
 use std::{
+    net::TcpListener,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::Duration,
 };
 
 use db::testing::both;
@@ -58,6 +59,17 @@ impl Real {
         assert!(said.status.success(), "{program} {args:?}: {complaint}");
     }
 
+    /// Starts the server on a socket that takes callers already, as init systems hand it over: they
+    /// wait in its queue until it is ready, and nobody has to ask whether it is.
+    fn serve(&mut self, socket: TcpListener) {
+        let mut server = self.command("sh");
+        let script = "exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec public-inbox-httpd -W0";
+        server.args(["-c", script]);
+        server.stdin(OwnedFd::from(socket));
+        server.stdout(Stdio::null()).stderr(Stdio::null());
+        self.server = Some(server.spawn().unwrap());
+    }
+
     fn inbox(&self) -> String {
         self.home.join("things").to_string_lossy().into_owned()
     }
@@ -92,12 +104,6 @@ fn not_tested(why: &str) {
     eprintln!("NOT TESTED: {why}");
 }
 
-/// A port that nobody has at the moment.
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
-
 fn one(number: u32) -> String {
     let padding = "All work and no play makes a dull list.\n".repeat(20);
     let date = format!("2018-01-01T00:{:02}:{:02}Z", number / 60, number % 60);
@@ -119,22 +125,15 @@ both! {
         let mut world = World::new(&db).await;
         let mut real = Real { home: world.directory.path().join("home"), server: None };
         std::fs::create_dir(&real.home).unwrap();
-        let port = free_port();
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = socket.local_addr().unwrap().port();
         let url = format!("http://127.0.0.1:{port}/things");
         real.run("git", &["config", "--global", "user.name", "t"], None);
         real.run("git", &["config", "--global", "user.email", "t@example.org"], None);
         real.run("public-inbox-init", &["-V2", "-L", "basic", "things", &real.inbox(), &url, ADDRESS], None);
         let mails: Vec<String> = (0..12).map(one).collect();
         real.import(&mails, "6000");
-        let mut server = real.command("public-inbox-httpd");
-        server.args(["-l", &format!("http://127.0.0.1:{port}"), "-W0"]).stdout(Stdio::null()).stderr(Stdio::null());
-        real.server = Some(server.spawn().unwrap());
-        for _ in 0..200 {
-            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        real.serve(socket);
         world.inboxes = Some(format!("http://127.0.0.1:{port}"));
         let list = world.register(Archive::PublicInbox, ADDRESS).await;
         world.run().await;

@@ -28,9 +28,7 @@ mod threads;
 mod verify;
 mod write;
 
-pub use activity::{
-    NewIssue, Wanted, activity_answered, concerned, has_lists, record_issues,
-};
+pub use activity::{NewIssue, Wanted, activity_answered, concerned, has_lists, record_issues};
 pub use issues::backfill_keys;
 pub use lists::{
     KeptList, NewList, Registered, began, by_id, failed, find, finished, lists, register,
@@ -44,9 +42,7 @@ pub use read::{
     raws_of_thread, recent_threads, thread_of,
 };
 pub use search::{Hit, search};
-pub use senders::{
-    SendersFound, Stranger, identified, not_identified, resolve_senders, strangers,
-};
+pub use senders::{SendersFound, Stranger, identified, not_identified, resolve_senders, strangers};
 pub use staging::{
     DeadLetter, KnownPart, NewCopy, StagedCopy, buried, bury, count_part, dead_letters, digests_of,
     forget, known_digests, parts, read_again, read_part, set_aside, skip, stage, staged,

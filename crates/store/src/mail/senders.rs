@@ -62,7 +62,11 @@ pub async fn resolve_senders(tx: &mut Tx, now: Timestamp) -> Result<SendersFound
         for row in &rows {
             let (email, name): (String, Option<String>) = (row.get("email")?, row.get("name")?);
             let account = hidden_account(&email);
-            ways.push(if account.is_some() { "noreply" } else { "email-only" });
+            ways.push(if account.is_some() {
+                "noreply"
+            } else {
+                "email-only"
+            });
             let account = account.as_deref().map(account_address);
             let addresses = account.into_iter().chain([email]);
             let addresses = addresses.filter_map(|one| Address::parse(&one).ok());

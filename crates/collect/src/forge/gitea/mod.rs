@@ -14,8 +14,8 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::{
-    Asked, Forge, IssueList, IssuePage, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Page, Releases, Scope,
-    Seen, Sight, TagPage, Tree, Wanted, Which, text,
+    Asked, Forge, IssueList, IssuePage, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages,
+    Page, Releases, Scope, Seen, Sight, TagPage, Tree, Wanted, Which, text,
 };
 use crate::git::{Blob, Entry};
 use crate::http::{Ask, Reply, Session, segment};

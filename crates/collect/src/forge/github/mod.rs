@@ -16,8 +16,8 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::{
-    Asked, Forge, FoundAccount, IssueList, IssuePage, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Page, Releases, Scope,
-    Seen, Sight, TagPage, Tree, Wanted, Which, text,
+    Asked, Forge, FoundAccount, IssueList, IssuePage, Listed, Looked, NoAnswer, Order, Owner,
+    OwnerPackages, Page, Releases, Scope, Seen, Sight, TagPage, Tree, Wanted, Which, text,
 };
 use crate::git::{Blob, Entry};
 use crate::http::{Ask, Class, Reply, Session, Unknown, segment};

@@ -17,8 +17,8 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked, Forge, IssueList, IssuePage, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, PackageList, Page,
-    Releases, Scope, Seen, Sight, TagPage, Tree, Wanted, Which, text,
+    Asked, Forge, IssueList, IssuePage, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages,
+    PackageList, Page, Releases, Scope, Seen, Sight, TagPage, Tree, Wanted, Which, text,
 };
 use crate::git::{Blob, Entry};
 use crate::http::{Ask, Reply, Session, Unknown, segment};

@@ -98,10 +98,7 @@ pub(super) async fn commits(
     headers: HeaderMap,
     Query(query): Query<Parameters>,
 ) -> Response {
-    let Some(email) = query
-        .get("q")
-        .and_then(|q| q.strip_prefix("author-email:"))
-    else {
+    let Some(email) = query.get("q").and_then(|q| q.strip_prefix("author-email:")) else {
         return message(422, "Validation Failed");
     };
     desk.site.look(|forge| {
@@ -122,11 +119,7 @@ pub(super) async fn commits(
     })
 }
 
-fn found(
-    desk: &super::Desk,
-    headers: &HeaderMap,
-    wanted: impl Fn(&Person) -> bool,
-) -> Response {
+fn found(desk: &super::Desk, headers: &HeaderMap, wanted: impl Fn(&Person) -> bool) -> Response {
     desk.site.look(|forge| {
         let people = forge.people().iter().filter(|one| wanted(one));
         let items: Vec<Value> = people.map(account).collect();
