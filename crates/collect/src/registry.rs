@@ -24,7 +24,7 @@ use crate::{
     goindex::{self, GoList, GoPublish, GoTags, GoVanity},
     http::Http,
     license::{self, LicenseScan},
-    mail::{self, MailFetch, MailProject, MailResolve, MailSenders},
+    mail::{self, MailFetch, MailFetchInbox, MailProject, MailResolve, MailSenders},
     organisation::Organisation,
     repo_metadata::{self, RepoMetadata},
 };
@@ -151,6 +151,10 @@ fn entries() -> Vec<Entry> {
         entry::<LicenseScan>(|outside| Registered::new(LicenseScan::new(outside.license.clone()))),
         entry::<MailFetch>(|outside| {
             Registered::new(MailFetch::new(outside.http.clone(), outside.mail.clone()))
+        }),
+        entry::<MailFetchInbox>(|outside| {
+            let (http, settings) = (outside.http.clone(), outside.mail.clone());
+            Registered::new(MailFetchInbox::new(http, settings))
         }),
         entry::<ForgeActivity>(|outside| Registered::new(ForgeActivity::new(outside.http.clone()))),
         entry::<MailProject>(|outside| Registered::new(MailProject::new(outside.mail.clone()))),

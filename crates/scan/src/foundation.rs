@@ -153,10 +153,9 @@ fn doap(text: &str) -> Result<Vec<Project>, NoProjects> {
 
 /// An element begins; answers its name.
 fn see(start: &BytesStart<'_>, open: &[String], projects: &mut Vec<Project>) -> String {
-    let name = String::from_utf8_lossy(start.local_name().as_ref()).into_owned();
+    let name = start.local_name().as_ref().to_owned();
     let resource = start.attributes().flatten().find_map(|attribute| {
-        (attribute.key.local_name().as_ref() == b"resource")
-            .then(|| String::from_utf8_lossy(&attribute.value).into_owned())
+        (attribute.key.local_name().as_ref() == "resource").then(|| attribute.value.into_owned())
     });
     if name == "Project" {
         projects.push(Project::default());

@@ -320,7 +320,7 @@ SELECT l.id AS rgls_id, l.repo_group AS repo_group_id, COALESCE(l.inbox, l.addre
     (SELECT MAX(p.part) FROM mail_part p WHERE p.list = l.id AND p.state = 'complete') AS mlls_last_month,
     l.finished_at IS NOT NULL AS mlls_scan_complete, l.failures AS mlls_failed_attempts,
     l.failed_at AS mlls_last_failed_at, l.began_at AS mlls_last_run,
-    -- leases are the engine's: see the unit mail/fetch of the list
+    -- leases are the engine's: see the unit mail/fetch or mail/fetch-inbox of the list
     CAST(NULL AS TEXT) AS mlls_locked_at, CAST(NULL AS TEXT) AS mlls_locked_pid,
     CAST(NULL AS TEXT) AS mlls_locked_boot_id
 FROM mail_list l;

@@ -2,7 +2,8 @@
 //!
 //! | kind | asks | does |
 //! |---|---|---|
-//! | `mail/fetch` | an archive | stages every mail of a list, month by month or epoch by epoch |
+//! | `mail/fetch` | Pony Mail | stages every mail of a list, month by month |
+//! | `mail/fetch-inbox` | public-inbox | likewise, epoch by epoch |
 //! | `mail/resolve` | nobody | turns staged mail into messages, threads, classes and patch series |
 //! | `mail/senders` | a forge | whose the addresses are that nobody here knows |
 //! | `mail/project` | nobody | ties messages to issues, pull requests, repositories and people |
@@ -33,7 +34,7 @@ use facts::mail::MirrorHandling;
 use scan::mail::classify::{Rules, RulesError};
 
 pub use self::{
-    fetch::{MailFetch, unit as fetch_unit},
+    fetch::{MailFetch, MailFetchInbox, unit as fetch_unit},
     project::{MailProject, unit as project_unit},
     resolve::{MailResolve, unit as resolve_unit},
     senders::{MailSenders, unit as senders_unit},

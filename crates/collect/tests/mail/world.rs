@@ -8,8 +8,8 @@ use collect::{
     git::remote,
     http::{self, Http, Limits, UpstreamSettings},
     mail::{
-        MailFetch, MailProject, MailResolve, MailSenders, Settings, fetch_unit, resolve_unit,
-        stage_file_copy,
+        MailFetch, MailFetchInbox, MailProject, MailResolve, MailSenders, Settings, fetch_unit,
+        resolve_unit, stage_file_copy,
     },
 };
 use db::{Clock, DbError, FakeClock, Part, testing::TestDb, transact};
@@ -114,7 +114,7 @@ impl World {
             .unwrap();
     }
 
-    fn http(&self) -> Http {
+    pub(crate) fn http(&self) -> Http {
         let mut settings = http::Settings::new("https://gleaner.example/contact");
         let mut upstream = |name: &str, base: String| {
             let upstream = UpstreamSettings {
@@ -142,6 +142,7 @@ impl World {
     pub(crate) fn worker(&self) -> Worker {
         let all = [
             Registered::new(MailFetch::new(self.http(), self.settings.clone())),
+            Registered::new(MailFetchInbox::new(self.http(), self.settings.clone())),
             Registered::new(MailResolve::new(self.settings.clone())),
             Registered::new(MailProject::new(self.settings.clone())),
             Registered::new(MailSenders::new(self.http(), self.settings.clone())),
@@ -173,11 +174,13 @@ impl World {
 
     /// Visits every list now.
     pub(crate) async fn fetch(&self) {
-        let which = Selection {
-            kind: Some("mail/fetch".to_owned()),
-            ..Selection::default()
-        };
-        self.engine.run_now(&which, false).await.unwrap();
+        for kind in ["mail/fetch", "mail/fetch-inbox"] {
+            let which = Selection {
+                kind: Some(kind.to_owned()),
+                ..Selection::default()
+            };
+            self.engine.run_now(&which, false).await.unwrap();
+        }
         self.run().await;
     }
 

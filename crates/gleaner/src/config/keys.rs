@@ -302,7 +302,7 @@ static MAIL: [Key; 10] = {
     [
         enabled,
         Key {
-            doc: "How many lists are fetched at once in one process. `[upstream.NAME]` limits a single archive.",
+            doc: "How many lists of one kind of archive (Pony Mail, public-inbox) are fetched at once in one process.",
             ..workers
         },
         cadence,

@@ -13,4 +13,5 @@ mod fleet;
 mod followers;
 mod go_fleet;
 mod half_written;
+mod mail_kill;
 mod outage;
