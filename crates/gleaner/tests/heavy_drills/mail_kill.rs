@@ -15,6 +15,9 @@ use crate::fleet::PARTS;
 const LISTS: &str = "lists.apache.org";
 const GITHUB: &str = "github.com";
 const DEV: &str = "dev@meadow.apache.org";
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// How much there is, and how often a process dies over it.
@@ -115,7 +118,6 @@ async fn world(mails: usize) -> Server {
     let name = "meadow".to_owned();
     world.apply(GITHUB, &Change::Add { owner, name }).unwrap();
     let issue = |number: u64| {
-        let made: jiff::Timestamp = "2017-01-01T00:00:00Z".parse().unwrap();
         let pull = number.is_multiple_of(2);
         Issue {
             id: 10_000 + number,
@@ -127,8 +129,10 @@ async fn world(mails: usize) -> Server {
             } else {
                 format!("[MK-{number}] Gate")
             },
-            created_at: made,
-            updated_at: made + jiff::SignedDuration::from_mins(i64::try_from(number).unwrap()),
+            created_at: "2017-01-01T00:00:00Z".parse().unwrap(),
+            updated_at: format!("2017-01-01T{:02}:{:02}:00Z", number / 60, number % 60)
+                .parse()
+                .unwrap(),
             closed_at: None,
         }
     };
@@ -141,13 +145,11 @@ async fn world(mails: usize) -> Server {
 fn mail(number: usize, mails: usize) -> (String, String) {
     let month = 1 + number * 11 / mails;
     let second = number % (27 * 86_400);
-    let at = format!(
-        "2017-{month:02}-{:02}T{:02}:{:02}:{:02}Z",
-        1 + second / 86_400,
-        second / 3_600 % 24,
-        second / 60 % 60,
-        second % 60
-    );
+    let (day, hour) = (1 + second / 86_400, second / 3_600 % 24);
+    let (minute, second) = (second / 60 % 60, second % 60);
+    let at = format!("2017-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
+    let name = MONTHS[month - 1];
+    let date = format!("{day} {name} 2017 {hour:02}:{minute:02}:{second:02} +0000");
     let person = format!("Person {0} <person{0}@example.org>", number % 37);
     let key = number / 6 % 60;
     let (from, id, subject, to) = match number % 6 {
@@ -188,8 +190,6 @@ fn mail(number: usize, mails: usize) -> (String, String) {
             None,
         ),
     };
-    let date: jiff::Timestamp = at.parse().unwrap();
-    let date = date.strftime("%a, %d %b %Y %H:%M:%S +0000");
     let answers = to.map_or(String::new(), |to| {
         format!("In-Reply-To: <{to}@x>\nReferences: <{to}@x>\n")
     });
