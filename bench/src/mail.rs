@@ -1,15 +1,16 @@
 //! Mail: parsing and classifying on one thread, and the whole way from a file into SQLite.
 //!
 //! The archive is generated, so that anybody can measure the same. Perceval reads a slice of the same
-//! file in the same run, where it is installed (`GLEANER_PERCEVAL` names a python that has it). What
-//! counts is processor time: on a busy machine the wall clock also counts the neighbours.
+//! file in the same run: it is installed with pip into a virtual environment below the user's cache,
+//! once, unless `GLEANER_PERCEVAL` names a python that has it. What counts is processor time: on a
+//! busy machine the wall clock also counts the neighbours.
 
 use std::{
     fmt::Write as _,
     fs::File,
     hint::black_box,
     io::{BufReader, BufWriter, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
     time::Instant,
 };
@@ -19,7 +20,7 @@ use clap::Args;
 use collect::{
     collector::Registered,
     git::remote,
-    mail::{MailResolve, Settings, resolve_unit, stage_file_copy},
+    mail::{MailProject, MailResolve, Settings, resolve_unit, stage_file_copy},
 };
 use db::{Clock, Db, DbError, transact};
 use engine::{Engine, Worker};
@@ -37,14 +38,14 @@ use crate::figure::{Figure, forget_peak, memory, remark};
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// How large the archive is.
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = 1024)]
     megabytes: u64,
     /// Mails of the slice that Perceval reads.
     #[arg(long, default_value_t = 3_000)]
     slice: usize,
     /// Another archive instead of a generated one.
     #[arg(long)]
-    mbox: Option<std::path::PathBuf>,
+    mbox: Option<PathBuf>,
 }
 
 pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
@@ -139,11 +140,12 @@ async fn store(file: &Path, directory: &Path) -> anyhow::Result<()> {
     let staged_at = process_seconds();
     engine.enqueue(vec![resolve_unit(list).now()]).await?;
     let git = remote::Settings::new(directory.join("git"), "bench");
-    let resolve = Registered::new(MailResolve::new(Settings::new(
-        directory.join("spool"),
-        git,
-    )));
-    let project = Registered::new(collect::mail::MailProject);
+    let mut settings = Settings::new(directory.join("spool"), git);
+    // Nobody is asked in a bench.
+    settings.sender_search_after = 0;
+    settings.ask_for_issues = false;
+    let resolve = Registered::new(MailResolve::new(settings.clone()));
+    let project = Registered::new(MailProject::new(settings));
     let worker = Worker::new(engine.clone())
         .boxed_kind(resolve.kind, resolve.handler)
         .boxed_kind(project.kind, project.handler);
@@ -195,18 +197,22 @@ fn perceval(
         out.write_all(b"\n")?;
     }
     out.flush()?;
-    let python = std::env::var("GLEANER_PERCEVAL").unwrap_or_else(|_| "python3".to_owned());
+    let python = match python_with_perceval() {
+        Ok(python) => python,
+        Err(error) => {
+            remark(&format!("NOT MEASURED: perceval cannot be had: {error:#}"));
+            return Ok(());
+        }
+    };
     let said = Command::new(python)
         .args(["-c", SCRIPT])
         .arg(&folder)
-        .output();
-    let said = said.ok().filter(|said| said.status.success());
-    let Some(said) = said else {
-        remark(
-            "NOT MEASURED: perceval is not installed; `GLEANER_PERCEVAL` names a python that has it",
-        );
-        return Ok(());
-    };
+        .output()?;
+    ensure!(
+        said.status.success(),
+        "perceval failed: {}",
+        String::from_utf8_lossy(&said.stderr)
+    );
     let text = String::from_utf8_lossy(&said.stdout);
     let mut numbers = text
         .split_whitespace()
@@ -221,6 +227,39 @@ fn perceval(
         .peer("perceval")
         .print("ratio", rate / theirs, "times")?;
     Ok(())
+}
+
+/// A python that has Perceval: the one that the environment names, else one of our own.
+fn python_with_perceval() -> anyhow::Result<PathBuf> {
+    if let Some(python) = std::env::var_os("GLEANER_PERCEVAL") {
+        return Ok(python.into());
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
+    let place = cache
+        .unwrap_or_else(std::env::temp_dir)
+        .join("gleaner-bench/perceval");
+    let python = place.join("bin/python");
+    let has = |python: &Path| {
+        let said = Command::new(python)
+            .args(["-c", "import perceval.backends.core.mbox"])
+            .output();
+        said.is_ok_and(|said| said.status.success())
+    };
+    if !has(&python) {
+        remark(&format!("installing perceval into {}", place.display()));
+        let run = |command: &mut Command| -> anyhow::Result<()> {
+            let said = command.output()?;
+            let complaint = String::from_utf8_lossy(&said.stderr);
+            ensure!(said.status.success(), "{}", complaint.trim());
+            Ok(())
+        };
+        run(Command::new("python3").args(["-m", "venv"]).arg(&place))?;
+        let install = ["-m", "pip", "install", "--quiet", "perceval"];
+        run(Command::new(&python).args(install))?;
+        ensure!(has(&python), "it was installed and cannot be imported");
+    }
+    Ok(python)
 }
 
 /// Seconds that this thread has had a core.

@@ -11,6 +11,8 @@ pub mod collector;
 pub mod distribution;
 pub mod drill;
 pub mod forge;
+pub mod forge_activity;
+pub mod foundation;
 pub mod git;
 pub mod goindex;
 pub mod http;

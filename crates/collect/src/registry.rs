@@ -19,11 +19,12 @@ use crate::{
         releases::Releases,
     },
     drill::Drill,
+    forge_activity::ForgeActivity,
     git,
     goindex::{self, GoList, GoPublish, GoTags, GoVanity},
     http::Http,
     license::{self, LicenseScan},
-    mail::{self, MailFetch, MailProject, MailResolve},
+    mail::{self, MailFetch, MailFetchInbox, MailProject, MailResolve, MailSenders},
     organisation::Organisation,
     repo_metadata::{self, RepoMetadata},
 };
@@ -41,6 +42,9 @@ pub struct Outside {
     pub license: license::Desk,
     /// What is set about mail.
     pub mail: mail::Settings,
+    /// Whether forges are asked for the issues of all repositories, and not only of those that mail
+    /// concerns.
+    pub issues_of_all: bool,
 }
 
 impl Outside {
@@ -57,6 +61,7 @@ impl Outside {
             goindex,
             license: license::Desk::new(license),
             mail: mail::Settings::new(place.join("mail"), git),
+            issues_of_all: false,
         }
     }
 
@@ -147,15 +152,27 @@ fn entries() -> Vec<Entry> {
         entry::<MailFetch>(|outside| {
             Registered::new(MailFetch::new(outside.http.clone(), outside.mail.clone()))
         }),
-        entry::<MailProject>(|_| Registered::new(MailProject)),
+        entry::<MailFetchInbox>(|outside| {
+            let (http, settings) = (outside.http.clone(), outside.mail.clone());
+            Registered::new(MailFetchInbox::new(http, settings))
+        }),
+        entry::<ForgeActivity>(|outside| Registered::new(ForgeActivity::new(outside.http.clone()))),
+        entry::<MailProject>(|outside| Registered::new(MailProject::new(outside.mail.clone()))),
         entry::<MailResolve>(|outside| Registered::new(MailResolve::new(outside.mail.clone()))),
+        entry::<MailSenders>(|outside| {
+            Registered::new(MailSenders::new(outside.http.clone(), outside.mail.clone()))
+        }),
         entry::<Organisation>(|outside| {
             let owners = Organisation::new(outside.http.clone());
             Registered::new(owners.scans(outside.scans()))
         }),
         entry::<RepoMetadata>(|outside| {
             let metadata = RepoMetadata::new(outside.http.clone());
-            Registered::new(metadata.scans(outside.scans()))
+            Registered::new(
+                metadata
+                    .scans(outside.scans())
+                    .asks_for_issues(outside.issues_of_all),
+            )
         }),
     ];
     all.sort_by_key(|one| one.declared.kind.name);
@@ -190,7 +207,7 @@ pub fn of_repository(id: i64, url: &RepositoryUrl) -> Vec<Enqueue> {
 /// The kinds that [`of_repository`] may make, to find a repository's units.
 pub fn kinds_of_repository() -> Vec<&'static str> {
     let mut kinds = SCANS.kinds.to_vec();
-    kinds.extend([RepoMetadata::NAME, GoTags::NAME]);
+    kinds.extend([RepoMetadata::NAME, GoTags::NAME, ForgeActivity::NAME]);
     kinds
 }
 

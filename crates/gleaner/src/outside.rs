@@ -36,6 +36,7 @@ pub(crate) fn with_environment(
         goindex: goindex(settings, &about),
         license: collect::license::Desk::new(license(settings, &about)?),
         mail: mail(settings, &about)?,
+        issues_of_all: settings.issues_of_all && crate::rounds::is_on(settings, "forge-activity"),
     })
 }
 
@@ -97,6 +98,8 @@ fn mail(settings: &Settings, about: &http::Settings) -> Result<collect::mail::Se
     let mut mail = collect::mail::Settings::new(objects.join("spool"), git);
     mail.mirror_handling = set.mirror_handling;
     mail.backfill_months = set.backfill_months;
+    mail.sender_search_after = set.sender_search_after;
+    mail.ask_for_issues = crate::rounds::is_on(settings, "forge-activity");
     for file in &set.rules {
         let text =
             std::fs::read_to_string(file).map_err(|error| Failure::unreadable(file, &error))?;

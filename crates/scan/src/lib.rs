@@ -1,5 +1,6 @@
 //! scan
 
+pub mod foundation;
 pub mod go;
 pub mod license;
 pub mod mail;

@@ -47,8 +47,9 @@ pub use {
     trees::{SourceTree, source_trees},
     upstream::{Caller, Credential, Site, Upstream},
     world::{
-        Change, ChangeError, Declared, EPOCH, Fate, File, Forge, ForgeKind, ORGANISATION, Owner,
-        OwnerKind, Packaged, Presence, Publication, Registration, Registries, Release, Repository,
-        Token, Turn, Version, World, WorldSize, declared, files, packages, releases,
+        Change, ChangeError, Declared, EPOCH, Fate, File, Forge, ForgeKind, Issue, ORGANISATION,
+        Owner, OwnerKind, Packaged, Person, Presence, Publication, Registration, Registries,
+        Release, Repository, Token, Turn, Version, World, WorldSize, declared, files, packages,
+        releases,
     },
 };

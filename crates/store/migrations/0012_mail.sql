@@ -95,10 +95,13 @@ CREATE TABLE mail_sender (
     -- a robot, a tracker or a list: never a person
     automation {bool} NOT NULL,
     contributor {int} REFERENCES contributor (id) ON DELETE SET NULL,
+    -- how the contributor was found: noreply, address, profile, commits or email-only
+    identity {text},
     -- when a forge last gave a definite answer about it
     asked_at {time}
 ){strict};
 CREATE INDEX mail_sender_unresolved ON mail_sender (id) WHERE contributor IS NULL AND NOT automation;
+CREATE INDEX mail_sender_email_only ON mail_sender (id) WHERE identity = 'email-only';
 CREATE INDEX mail_sender_contributor ON mail_sender (contributor) WHERE contributor IS NOT NULL;
 
 -- One message, whatever the number of its copies. Two contents under one id are two messages.
@@ -286,11 +289,19 @@ CREATE TABLE forge_issue (
     data_source {text} NOT NULL,
     comments {int} NOT NULL,
     observed_at {time} NOT NULL,
-    UNIQUE (repository, platform_id)
+    UNIQUE (repository, kind, platform_id)
 ){strict};
 CREATE UNIQUE INDEX forge_issue_external_key ON forge_issue (repository, external_key) WHERE external_key IS NOT NULL;
 CREATE INDEX forge_issue_number ON forge_issue (repository, number);
 CREATE INDEX forge_issue_node ON forge_issue (node_id) WHERE node_id IS NOT NULL;
+
+-- Repositories whose issues and pull requests are asked for, since mail concerns them or all are.
+CREATE TABLE forge_activity (
+    repository {int} PRIMARY KEY NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    wanted_at {time} NOT NULL,
+    -- the last time that a forge told all there was
+    answered_at {time}
+){strict};
 
 CREATE TABLE forge_issue_comment (
     issue {int} NOT NULL REFERENCES forge_issue (id) ON DELETE CASCADE,
@@ -309,7 +320,7 @@ SELECT l.id AS rgls_id, l.repo_group AS repo_group_id, COALESCE(l.inbox, l.addre
     (SELECT MAX(p.part) FROM mail_part p WHERE p.list = l.id AND p.state = 'complete') AS mlls_last_month,
     l.finished_at IS NOT NULL AS mlls_scan_complete, l.failures AS mlls_failed_attempts,
     l.failed_at AS mlls_last_failed_at, l.began_at AS mlls_last_run,
-    -- leases are the engine's: see the unit mail/fetch of the list
+    -- leases are the engine's: see the unit mail/fetch or mail/fetch-inbox of the list
     CAST(NULL AS TEXT) AS mlls_locked_at, CAST(NULL AS TEXT) AS mlls_locked_pid,
     CAST(NULL AS TEXT) AS mlls_locked_boot_id
 FROM mail_list l;

@@ -92,6 +92,36 @@ pub async fn by_address(db: &Db, address: &Address) -> Result<Option<KeptContrib
     }))
 }
 
+/// Makes one contributor of two: what belonged to `from` belongs to `into`. For those who know that
+/// both are one person.
+pub async fn merge(tx: &mut Tx, from: i64, into: i64) -> Result<(), DbError> {
+    for statement in [
+        "UPDATE contributor_address SET contributor = $2 WHERE contributor = $1",
+        "UPDATE mail_sender SET contributor = $2 WHERE contributor = $1",
+        "UPDATE forge_issue SET reporter = $2 WHERE reporter = $1",
+        "UPDATE contributor SET name = COALESCE(name, (SELECT o.name FROM contributor o WHERE o.id = $1))
+         WHERE id = $2",
+    ] {
+        tx.execute(sql!(statement, from, into)).await?;
+    }
+    tx.execute(sql!("DELETE FROM contributor WHERE id = $1", from))
+        .await
+        .map(drop)
+}
+
+/// Removes a contributor whom nothing refers to and who is known by one address at most.
+pub async fn forget_unshared(tx: &mut Tx, contributor: i64) -> Result<(), DbError> {
+    tx.execute(sql!(
+        "DELETE FROM contributor WHERE id = $1
+           AND NOT EXISTS (SELECT 1 FROM mail_sender s WHERE s.contributor = contributor.id)
+           AND NOT EXISTS (SELECT 1 FROM forge_issue i WHERE i.reporter = contributor.id)
+           AND (SELECT COUNT(*) FROM contributor_address a WHERE a.contributor = contributor.id) < 2",
+        contributor
+    ))
+    .await
+    .map(drop)
+}
+
 /// Whose an address is. Known ones are older than new ones, and sort so.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Owner {

@@ -15,6 +15,7 @@ mod gitea;
 mod github;
 mod gitlab;
 mod host;
+mod issues;
 mod publishing;
 mod scope;
 mod tags;
@@ -29,6 +30,7 @@ pub use store::metadata::{Seen, Sight};
 pub use self::{
     content::{Looked, Tree, Wanted},
     host::{Host, look_up},
+    issues::{FoundAccount, FoundBy, IssueList, IssuePage, ListedIssue},
     publishing::{Asset, LAST_RELEASES, OwnerPackages, Package, PackageList, Release, Releases},
     scope::Scope,
     tags::{ListedTag, TagPage},
@@ -106,6 +108,31 @@ pub trait Forge: Send + Sync + std::fmt::Debug {
         commit: &'a str,
         wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
     ) -> BoxFuture<'a, Asked<Looked<Tree>>>;
+
+    /// The lists of issues and pull requests that a repository has here.
+    fn issue_lists(&self) -> &'static [IssueList] {
+        &[IssueList::All]
+    }
+
+    /// Whether those come in the order of changes, so that one can read on from the last.
+    fn lists_issues_by_change(&self) -> bool {
+        true
+    }
+
+    /// A page of such a list with all that changed at a time or later: the first, or the one that
+    /// `from` leads to.
+    fn issues<'a>(
+        &'a self,
+        which: &'a Which,
+        list: IssueList,
+        since: Option<db::Timestamp>,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Asked<Looked<IssuePage>>>;
+
+    /// The account that an address leads to, where the forge can be asked so.
+    fn account_of<'a>(&'a self, _email: &'a str) -> BoxFuture<'a, Asked<Option<FoundAccount>>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// The commit that the default branch is at. None where a whole tree costs no more, or where
     /// it is not told.

@@ -28,6 +28,12 @@ pub(super) fn time(text: Option<&str>) -> Option<Timestamp> {
     (time.as_second() > 0).then(|| time.into())
 }
 
+/// A time as questions have it: whole seconds, the beginning of the one it lies in.
+pub(super) fn second(at: Timestamp) -> String {
+    let at = jiff::Timestamp::from(at);
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// One of the three words.
 pub(super) fn visibility(text: Option<String>) -> Option<String> {
     text.filter(|text| matches!(text.as_str(), "public" | "internal" | "private"))

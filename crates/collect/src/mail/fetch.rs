@@ -1,4 +1,7 @@
-//! `mail/fetch`: stages the mail of a list, part by part.
+//! `mail/fetch` and `mail/fetch-inbox`: stage the mail of a list, part by part.
+//!
+//! They do the same at different archives, each with slots of its own: a public-inbox whose clone
+//! takes hours holds up no list of Pony Mail.
 //!
 //! A part is written down as read in the transaction that stages the last of its mail, so that a
 //! run that is killed goes on with the part it was in, and stages nothing twice.
@@ -49,7 +52,11 @@ pub fn unit(list: i64, archive: Archive, base: Option<&str>) -> Option<Enqueue> 
     if archive == Archive::Import {
         return None;
     }
-    let unit = Enqueue::new(&kind::<MailFetch>(), list.to_string())
+    let kind = match archive {
+        Archive::PublicInbox => kind::<MailFetchInbox>(),
+        Archive::PonyMail | Archive::Import => kind::<MailFetch>(),
+    };
+    let unit = Enqueue::new(&kind, list.to_string())
         .payload(serde_json::to_value(Subject { list }).unwrap_or_default());
     let host = base.and_then(|base| Url::parse(base).ok());
     Some(match host.as_ref().and_then(Url::host_str) {
@@ -67,11 +74,44 @@ impl MailFetch {
 
 impl Collector for MailFetch {
     const NAME: &'static str = "mail/fetch";
-    const SUMMARY: &'static str = "fetches the mail of a list from its archive";
+    const SUMMARY: &'static str = "fetches the mail of a list from Pony Mail";
     const VERSION: i64 = 1;
     const CADENCE: Option<Duration> = Some(Duration::from_hours(30 * 24));
     const POOL: &'static str = "mail";
     const MAX_RUN: Duration = Duration::from_hours(6);
+    const NEEDS: &'static [Need] = &[Need::Network];
+
+    type Subject = Subject;
+    type Cursor = ();
+
+    async fn run(
+        &self,
+        subject: Subject,
+        _cursor: Option<()>,
+        cx: &Run,
+    ) -> Result<Ending, RunError> {
+        self.visit(&subject, cx).await
+    }
+}
+
+/// Fetches mail from public-inbox.
+#[derive(Clone, Debug)]
+pub struct MailFetchInbox(MailFetch);
+
+impl MailFetchInbox {
+    /// Asks through this client.
+    pub fn new(http: Http, settings: Settings) -> Self {
+        Self(MailFetch::new(http, settings))
+    }
+}
+
+impl Collector for MailFetchInbox {
+    const NAME: &'static str = "mail/fetch-inbox";
+    const SUMMARY: &'static str = "fetches the mail of a list from public-inbox";
+    const VERSION: i64 = MailFetch::VERSION;
+    const CADENCE: Option<Duration> = MailFetch::CADENCE;
+    const POOL: &'static str = "mail-inbox";
+    const MAX_RUN: Duration = MailFetch::MAX_RUN;
     const NEEDS: &'static [Need] = &[Need::Tool("git"), Need::Network];
 
     type Subject = Subject;
@@ -83,6 +123,12 @@ impl Collector for MailFetch {
         _cursor: Option<()>,
         cx: &Run,
     ) -> Result<Ending, RunError> {
+        self.0.visit(&subject, cx).await
+    }
+}
+
+impl MailFetch {
+    async fn visit(&self, subject: &Subject, cx: &Run) -> Result<Ending, RunError> {
         let Some(list) = mail::by_id(cx.db(), subject.list).await? else {
             let why = "the list is no longer registered".to_owned();
             return Ok(cx.end(Outcome::Gone { why }, ()));

@@ -2,8 +2,10 @@
 //!
 //! | kind | asks | does |
 //! |---|---|---|
-//! | `mail/fetch` | an archive | stages every mail of a list, month by month or epoch by epoch |
+//! | `mail/fetch` | Pony Mail | stages every mail of a list, month by month |
+//! | `mail/fetch-inbox` | public-inbox | likewise, epoch by epoch |
 //! | `mail/resolve` | nobody | turns staged mail into messages, threads, classes and patch series |
+//! | `mail/senders` | a forge | whose the addresses are that nobody here knows |
 //! | `mail/project` | nobody | ties messages to issues, pull requests, repositories and people |
 //!
 //! Fetching never touches what readers see, so that a slow archive holds up nobody; one resolver for
@@ -20,6 +22,7 @@ mod project;
 pub mod public_inbox;
 mod read;
 mod resolve;
+mod senders;
 mod series;
 pub mod source;
 mod spool;
@@ -31,9 +34,10 @@ use facts::mail::MirrorHandling;
 use scan::mail::classify::{Rules, RulesError};
 
 pub use self::{
-    fetch::{MailFetch, unit as fetch_unit},
+    fetch::{MailFetch, MailFetchInbox, unit as fetch_unit},
     project::{MailProject, unit as project_unit},
     resolve::{MailResolve, unit as resolve_unit},
+    senders::{MailSenders, unit as senders_unit},
     stage::{MAX_MESSAGE, digest, stage_file_copy},
 };
 use crate::git::remote;
@@ -45,6 +49,10 @@ pub struct Settings {
     pub mirror_handling: MirrorHandling,
     /// How many months of a list are read that was never read before; 0 or less for all.
     pub backfill_months: i64,
+    /// A forge is asked about senders with at least so many messages; 0 or less for none.
+    pub sender_search_after: i64,
+    /// The forges of repositories that mail concerns are asked for their issues.
+    pub ask_for_issues: bool,
     /// Rules in place of the shipped ones: the text of a file by its system.
     pub rules: BTreeMap<String, String>,
     /// Where mail lies while it arrives.
@@ -67,6 +75,8 @@ impl Settings {
         Self {
             mirror_handling: MirrorHandling::default(),
             backfill_months: 6,
+            sender_search_after: 5,
+            ask_for_issues: true,
             rules: BTreeMap::new(),
             spool: spool.into(),
             git,

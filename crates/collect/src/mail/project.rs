@@ -16,19 +16,23 @@ use engine::{Ending, Enqueue, Outcome, Run, RunError};
 use serde::{Deserialize, Serialize};
 use store::mail::{self, Projected};
 
+use super::{Settings, senders};
 use crate::{
     collector::{Collector, Need, kind},
+    forge_activity,
     repo_metadata::enqueue,
 };
 
 /// Messages in one transaction; each may change a few rows more of its thread.
 const BATCH: usize = 500;
+/// Repositories whose forges are asked for issues, in one step.
+const REPOSITORIES: usize = 1_000;
 /// What became known meanwhile is looked up this often.
 const AGAIN: Duration = Duration::from_hours(1);
 
 /// Ties messages to what they concern.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MailProject;
+#[derive(Clone, Debug)]
+pub struct MailProject(Settings);
 
 /// There is one.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -42,6 +46,8 @@ struct Report {
     keys_found: u64,
     repositories_found: u64,
     senders_found: u64,
+    /// Whose forges are asked for their issues from now on.
+    repositories_asked: u64,
     repositories_unknown: i64,
     senders_unknown: i64,
 }
@@ -55,6 +61,13 @@ pub fn unit() -> Enqueue {
 /// Has what was written tied, in the transaction that writes it.
 pub(super) async fn wake(tx: &mut Tx, _list: i64, now: Timestamp) -> Result<(), RunError> {
     enqueue(tx, &[unit().now()], now).await
+}
+
+impl MailProject {
+    /// With these settings.
+    pub fn new(settings: Settings) -> Self {
+        Self(settings)
+    }
 }
 
 impl Collector for MailProject {
@@ -75,15 +88,21 @@ impl Collector for MailProject {
         _cursor: Option<()>,
         cx: &Run,
     ) -> Result<Ending, RunError> {
-        let step = Step::default();
+        let step = Step {
+            now: cx.clock().now(),
+            ask_for_issues: self.0.ask_for_issues,
+            found: Found::default(),
+        };
         cx.commit(&(), &step, |tx, step| Box::pin(step.take(tx)))
             .await?;
+        let found = step.found;
         let mut report = Report {
-            keys_found: step.keys.into_inner(),
-            repositories_found: step.signals.into_inner(),
-            senders_found: step.senders.into_inner(),
-            repositories_unknown: step.signals_left.into_inner(),
-            senders_unknown: step.senders_left.into_inner(),
+            keys_found: found.keys.into_inner(),
+            repositories_found: found.signals.into_inner(),
+            senders_found: found.senders.into_inner(),
+            repositories_asked: found.asked.into_inner(),
+            repositories_unknown: found.signals_left.into_inner(),
+            senders_unknown: found.senders_left.into_inner(),
             ..Report::default()
         };
         let mut after = 0;
@@ -106,6 +125,13 @@ impl Collector for MailProject {
             report.looked_at += done.looked_at;
             report.linked += done.linked;
             report.waiting += done.waiting;
+        }
+        if !senders::strangers(cx, &self.0, 1).await?.is_empty() {
+            let now = cx.clock().now();
+            cx.commit(&(), &now, |tx, now| {
+                Box::pin(async move { enqueue(tx, &[senders::unit().now()], *now).await })
+            })
+            .await?;
         }
         let unknown = report.repositories_unknown + report.senders_unknown;
         if unknown == 0 && report.waiting == 0 {
@@ -136,8 +162,16 @@ impl Batch {
     }
 }
 
-#[derive(Default)]
 struct Step {
+    now: Timestamp,
+    ask_for_issues: bool,
+    /// The transaction may be run again, and then tells anew.
+    found: Found,
+}
+
+#[derive(Default)]
+struct Found {
+    asked: AtomicU64,
     keys: AtomicU64,
     signals: AtomicU64,
     senders: AtomicU64,
@@ -148,14 +182,28 @@ struct Step {
 impl Step {
     async fn take(&self, tx: &mut Tx) -> Result<(), RunError> {
         let keys = mail::backfill_keys(tx).await?;
-        self.keys.store(keys, Ordering::Relaxed);
+        self.found.keys.store(keys, Ordering::Relaxed);
         let signals = mail::resolve_signals(tx).await?;
-        let senders = mail::resolve_senders(tx).await?;
+        let senders = mail::resolve_senders(tx, self.now).await?.known;
+        if self.ask_for_issues {
+            let wanted = mail::concerned(tx, REPOSITORIES, self.now).await?;
+            let units: Vec<Enqueue> = wanted
+                .iter()
+                .map(|one| forge_activity::unit(one.repository, &one.host))
+                .collect();
+            enqueue(tx, &units, self.now).await?;
+            let asked = u64::try_from(units.len()).unwrap_or_default();
+            self.found.asked.store(asked, Ordering::Relaxed);
+        }
         let (signals_left, senders_left) = mail::unresolved(tx).await?;
-        self.signals.store(signals, Ordering::Relaxed);
-        self.senders.store(senders, Ordering::Relaxed);
-        self.signals_left.store(signals_left, Ordering::Relaxed);
-        self.senders_left.store(senders_left, Ordering::Relaxed);
+        self.found.signals.store(signals, Ordering::Relaxed);
+        self.found.senders.store(senders, Ordering::Relaxed);
+        self.found
+            .signals_left
+            .store(signals_left, Ordering::Relaxed);
+        self.found
+            .senders_left
+            .store(senders_left, Ordering::Relaxed);
         Ok(())
     }
 }

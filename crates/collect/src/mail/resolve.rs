@@ -28,7 +28,9 @@ use crate::{
 /// Messages in one transaction; each is about seven rows.
 const BATCH: usize = 500;
 /// Authors whose series are told anew between two looks.
-const AUTHORS: usize = 100;
+const AUTHORS: usize = 500;
+/// Patches of authors whose series are told anew together; each is about two rows.
+const PATCHES: i64 = 1_500;
 
 /// Resolves staged mail.
 #[derive(Clone, Debug)]
@@ -244,15 +246,33 @@ async fn tell_series(cx: &Run, report: &mut Report) -> Result<(), RunError> {
         if authors.is_empty() {
             return Ok(());
         }
-        for author in authors {
+        for authors in portions(authors) {
             if cx.cancelled().is_cancelled() {
                 return Err(RunError::Interrupted);
             }
-            cx.commit(&(), &author, |tx, author| {
-                Box::pin(series::regroup(tx, author))
+            cx.commit(&(), &authors, |tx, authors| {
+                Box::pin(series::regroup(tx, authors))
             })
             .await?;
-            report.authors += 1;
+            report.authors += authors.len();
         }
     }
+}
+
+/// Authors with as many patches as fit into one transaction: most have few, and each statement
+/// costs as much for one as for a hundred.
+fn portions(authors: Vec<(String, i64)>) -> Vec<Vec<String>> {
+    let mut portions: Vec<Vec<String>> = Vec::new();
+    let mut patches = 0;
+    for (author, count) in authors {
+        patches += count.max(1);
+        match portions.last_mut() {
+            Some(last) if patches <= PATCHES => last.push(author),
+            _ => {
+                patches = count.max(1);
+                portions.push(vec![author]);
+            }
+        }
+    }
+    portions
 }

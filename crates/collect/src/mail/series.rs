@@ -1,4 +1,4 @@
-//! Grouping an author's patches into series.
+//! Grouping the patches of authors into series.
 
 use db::{Timestamp, Tx};
 use engine::RunError;
@@ -8,21 +8,22 @@ use scan::mail::{
 };
 use store::mail::{self, NewSeries, PatchRow, SeriesMember};
 
-/// Tells the series of an author anew.
-pub(super) async fn regroup(tx: &mut Tx, author: &str) -> Result<(), RunError> {
-    let mails: Vec<PatchMail> = mail::patches_of(tx, author)
+/// Tells the series of some authors anew.
+pub(super) async fn regroup(tx: &mut Tx, authors: &[String]) -> Result<(), RunError> {
+    let mails: Vec<PatchMail> = mail::patches_of(tx, authors)
         .await?
         .into_iter()
         .map(patch_mail)
         .collect();
-    let found = group(&mails);
-    let mut series: Vec<NewSeries> = found
-        .iter()
-        .filter_map(|one| new_series(one, &found, &mails))
-        .collect();
+    let mut series: Vec<NewSeries> = Vec::new();
+    for mails in mails.chunk_by(|one, next| one.author == next.author) {
+        let found = group(mails);
+        let new = found.iter();
+        series.extend(new.filter_map(|one| new_series(one, &found, mails)));
+    }
     series.sort_by(|a, b| a.key.cmp(&b.key));
     series.dedup_by(|a, b| a.key == b.key);
-    Ok(mail::replace_series(tx, author, &series).await?)
+    Ok(mail::replace_series(tx, authors, &series).await?)
 }
 
 fn patch_mail(row: PatchRow) -> PatchMail {
@@ -66,7 +67,9 @@ fn new_series(one: &Series, all: &[Series], mails: &[PatchMail]) -> Option<NewSe
             });
         }
     }
+    let author = &mails.get(one.members().next()?)?.author;
     Some(NewSeries {
+        author: author.clone(),
         title: one.title.clone(),
         version: one.version.into(),
         is_rfc: one.is_rfc,

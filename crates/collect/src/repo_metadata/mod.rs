@@ -29,6 +29,7 @@ pub(crate) use self::change::{Change, apply, enqueue};
 use crate::{
     collector::{Collector, Need, kind, untracked},
     forge::{self, Which},
+    forge_activity,
     http::{Http, RequestLog},
     registry::{SCANS, Scans},
 };
@@ -38,6 +39,7 @@ use crate::{
 pub struct RepoMetadata {
     http: Http,
     scans: Scans,
+    asks_for_issues: bool,
 }
 
 /// What a unit is about.
@@ -75,7 +77,17 @@ pub(crate) fn ask(id: i64, host: &str) -> Enqueue {
 impl RepoMetadata {
     /// Asks through this client.
     pub fn new(http: Http) -> Self {
-        Self { http, scans: SCANS }
+        Self {
+            http,
+            scans: SCANS,
+            asks_for_issues: false,
+        }
+    }
+
+    /// Has the issues of every repository asked for that its forge shows.
+    pub fn asks_for_issues(mut self, all: bool) -> Self {
+        self.asks_for_issues = all;
+        self
     }
 
     /// Starts and stops this work, instead of all there is.
@@ -156,6 +168,8 @@ impl Collector for RepoMetadata {
             },
         };
         prepare(cx, self.scans, repository.id, &seen).await?;
+        let asks = self.asks_for_issues && matches!(seen, Seen::Here(_));
+        let issues = asks.then(|| forge_activity::unit(repository.id, &repository.host));
         let change = Change {
             repository: repository.id,
             seen,
@@ -163,13 +177,18 @@ impl Collector for RepoMetadata {
             source: Self::NAME,
             now: cx.clock().now(),
         };
-        let facts = (change, learned);
-        Ok(cx.finish(outcome, report, facts, |tx, (change, learned)| {
-            Box::pin(async move {
-                remember(tx, learned).await?;
-                apply(tx, change).await
-            })
-        }))
+        let facts = (change, learned, issues);
+        Ok(
+            cx.finish(outcome, report, facts, |tx, (change, learned, issues)| {
+                Box::pin(async move {
+                    remember(tx, learned).await?;
+                    if let Some(unit) = issues {
+                        enqueue(tx, std::slice::from_ref(unit), change.now).await?;
+                    }
+                    apply(tx, change).await
+                })
+            }),
+        )
     }
 }
 

@@ -3,8 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
+mod activity;
 mod pony_mail;
 mod public_inbox;
 mod real_inbox;
 mod resolving;
+mod senders;
 mod world;

@@ -1,15 +1,17 @@
 //! Against the real public-inbox, where it is installed: collect, change the archive, collect again.
 
 use std::{
+    net::TcpListener,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::Duration,
 };
 
+use collect::{http::Reply, mail::public_inbox};
 use db::testing::both;
 use facts::mail::Archive;
 
-use crate::world::{PARTS, World, source};
+use crate::world::{INBOX, PARTS, World, source};
 
 /// Imports an mbox with epochs as small as one likes.
 const IMPORT: &str = r"
@@ -22,6 +24,7 @@ PublicInbox::MboxReader->mboxrd($fh,sub{ $im->add($_[0])?$n++:$d++ }); $im->done
 ";
 
 const ADDRESS: &str = "things@example.org";
+const OLD: &str = "old@example.org";
 
 struct Real {
     home: PathBuf,
@@ -58,8 +61,31 @@ impl Real {
         assert!(said.status.success(), "{program} {args:?}: {complaint}");
     }
 
+    /// Starts the server on a socket that takes callers already, as init systems hand it over: they
+    /// wait in its queue until it is ready, and nobody has to ask whether it is.
+    fn serve(&mut self, socket: TcpListener) {
+        let mut server = self.command("sh");
+        let script = "exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec public-inbox-httpd -W0";
+        server.args(["-c", script]);
+        server.stdin(OwnedFd::from(socket));
+        server.stdout(Stdio::null()).stderr(Stdio::null());
+        self.server = Some(server.spawn().unwrap());
+    }
+
     fn inbox(&self) -> String {
         self.home.join("things").to_string_lossy().into_owned()
+    }
+
+    /// Hands one mail to the inbox in the first version of the format.
+    fn deliver(&self, mail: &str) {
+        let file = self.home.join("delivered.eml");
+        std::fs::write(&file, mail).unwrap();
+        let mut command = self.command("public-inbox-mda");
+        command.arg("--no-precheck").env("ORIGINAL_RECIPIENT", OLD);
+        command.stdin(Stdio::from(std::fs::File::open(&file).unwrap()));
+        let said = command.output().unwrap();
+        let complaint = String::from_utf8_lossy(&said.stderr);
+        assert!(said.status.success(), "{complaint}");
     }
 
     fn import(&self, mails: &[String], rotate: &str) {
@@ -92,12 +118,6 @@ fn not_tested(why: &str) {
     eprintln!("NOT TESTED: {why}");
 }
 
-/// A port that nobody has at the moment.
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
-
 fn one(number: u32) -> String {
     let padding = "All work and no play makes a dull list.\n".repeat(20);
     let date = format!("2018-01-01T00:{:02}:{:02}Z", number / 60, number % 60);
@@ -119,25 +139,35 @@ both! {
         let mut world = World::new(&db).await;
         let mut real = Real { home: world.directory.path().join("home"), server: None };
         std::fs::create_dir(&real.home).unwrap();
-        let port = free_port();
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = socket.local_addr().unwrap().port();
         let url = format!("http://127.0.0.1:{port}/things");
         real.run("git", &["config", "--global", "user.name", "t"], None);
         real.run("git", &["config", "--global", "user.email", "t@example.org"], None);
         real.run("public-inbox-init", &["-V2", "-L", "basic", "things", &real.inbox(), &url, ADDRESS], None);
         let mails: Vec<String> = (0..12).map(one).collect();
         real.import(&mails, "6000");
-        let mut server = real.command("public-inbox-httpd");
-        server.args(["-l", &format!("http://127.0.0.1:{port}"), "-W0"]).stdout(Stdio::null()).stderr(Stdio::null());
-        real.server = Some(server.spawn().unwrap());
-        for _ in 0..200 {
-            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        // And one in the first version of the format: a single repository, a file for each mail.
+        let (old, old_url) = (real.home.join("old").to_string_lossy().into_owned(), format!("http://127.0.0.1:{port}/old"));
+        real.run("public-inbox-init", &["-V1", "-L", "basic", "old", &old, &old_url, OLD], None);
+        let settings = real.home.join(".public-inbox/config").to_string_lossy().into_owned();
+        real.run("git", &["config", "-f", &settings, "publicinboxmda.spamcheck", "none"], None);
+        for number in 50..54 {
+            real.deliver(&one(number).replace(ADDRESS, OLD));
         }
+        real.serve(socket);
         world.inboxes = Some(format!("http://127.0.0.1:{port}"));
         let list = world.register(Archive::PublicInbox, ADDRESS).await;
         world.run().await;
+        let names = public_inbox::inboxes(&world.http().for_person(), INBOX).await;
+        let Reply::Found(names) = names else {
+            panic!("{names:?}");
+        };
+        assert_eq!(names, ["old", "things"], "the top manifest names all inboxes");
+        let first = world.register(Archive::PublicInbox, OLD).await;
+        world.run().await;
+        assert_eq!(world.ids(first).await, ["50@x", "51@x", "52@x", "53@x"]);
+        assert!(world.part(first, "all").await.is_some());
         let all: Vec<String> = (0..12).map(|number| format!("{number}@x")).collect();
         assert_eq!(world.ids(list).await, all);
         assert!(world.part(list, "1").await.is_some(), "there are several epochs");
@@ -156,7 +186,12 @@ both! {
         let said = edit.output().unwrap();
         assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
         real.import(&[one(40)], "6000");
+        let file = real.home.join("old.eml");
+        std::fs::write(&file, one(51).replace(ADDRESS, OLD)).unwrap();
+        real.run("public-inbox-learn", &["rm"], Some(&file));
+        real.deliver(&one(54).replace(ADDRESS, OLD));
         world.fetch().await;
+        assert_eq!(world.ids(first).await, ["50@x", "52@x", "53@x", "54@x"]);
         let expected: Vec<String> = [0, 1, 2, 4, 6, 7, 8, 9, 10, 11, 40].iter().map(|number| format!("{number}@x")).collect();
         assert_eq!(world.ids(list).await, expected);
         let view = store::mail::by_message_id(&db, "7@x").await.unwrap();

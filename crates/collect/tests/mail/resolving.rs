@@ -177,4 +177,57 @@ both! {
         assert_eq!(thread.messages, 1);
         assert_eq!(mail::raws_of_thread(&db, "one@x", 0, 10).await.unwrap().len(), 1);
     }
+
+    async fn one_mail_that_cannot_be_written_holds_up_no_other(db: TestDb) {
+        let world = World::new(&db).await;
+        let list = world.register(Archive::Import, "dev@meadow.example.org").await;
+        // A database that refuses the second of these, and with it whatever is written together.
+        db.execute(sql!("CREATE UNIQUE INDEX poison ON mail_message (subject) WHERE subject = 'poison'")).await.unwrap();
+        let mails: Vec<String> = (0..40)
+            .map(|number| {
+                let subject = if number == 3 || number == 29 { "poison" } else { "Grass" };
+                source(&format!("m{number}@x"), "2018-01-01T00:00:00Z", subject)
+            })
+            .collect();
+        let bytes: Vec<&[u8]> = mails.iter().map(|mail| mail.as_bytes()).collect();
+        world.import(list, &bytes).await;
+        world.run().await;
+        let stats = mail::stats(&db).await.unwrap();
+        assert_eq!((stats.email_messages, stats.dead_letters), (39, 1));
+        let dead = mail::dead_letters(&db, 0, 10).await.unwrap();
+        assert_eq!(dead.len(), 1);
+        assert!(dead[0].failure.is_some());
+        // Its bytes are there, so that it can be had once the reason is gone.
+        let raw = db.fetch_one(sql!("SELECT body FROM mail_raw WHERE copy = $1", dead[0].copy)).await.unwrap();
+        let raw = mail::unpack(&raw.get::<Vec<u8>>("body").unwrap()).unwrap();
+        assert!(String::from_utf8(raw).unwrap().contains("Subject: poison"));
+        db.execute(sql!("DROP INDEX poison")).await.unwrap();
+        let again: Result<u64, db::DbError> = db::transact!(db, |tx| mail::read_again(tx).await);
+        assert_eq!(again.unwrap(), 40);
+        world.engine.enqueue(vec![collect::mail::resolve_unit(list).now()]).await.unwrap();
+        world.run().await;
+        let stats = mail::stats(&db).await.unwrap();
+        assert_eq!((stats.email_messages, stats.dead_letters), (40, 0));
+    }
+
+    async fn other_rules_are_applied_to_mail_that_is_there(db: TestDb) {
+        let mut world = World::new(&db).await;
+        let list = world.register(Archive::PonyMail, "dev@meadow.apache.org").await;
+        world.pony.put("dev@meadow.apache.org", "2018-01-01T00:00:00Z", source("one@x", "2018-01-01T00:00:00Z", "Mowing on Sunday"));
+        world.run().await;
+        let class = async || mail::by_message_id(&db, "one@x").await.unwrap()[0].class.clone();
+        assert_eq!(class().await, "discuss");
+        world.asked();
+
+        let rules = "system = \"apache\"\ninclude = [\"generic\"]\n[[rule]]\nname = \"sunday\"\nclass = \"announce\"\nsubject = ['Sunday']\n";
+        world.settings.rules.insert("apache".to_owned(), rules.to_owned());
+        let again: Result<u64, db::DbError> = db::transact!(db, |tx| mail::read_again(tx).await);
+        assert_eq!(again.unwrap(), 1);
+        world.engine.enqueue(vec![collect::mail::resolve_unit(list).now()]).await.unwrap();
+        world.run().await;
+        assert_eq!(class().await, "announce");
+        let view = &mail::by_message_id(&db, "one@x").await.unwrap()[0];
+        assert_eq!(view.rule, "apache/sunday");
+        assert_eq!(world.asked(), Vec::<String>::new(), "nothing is fetched again");
+    }
 }

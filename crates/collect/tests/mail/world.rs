@@ -4,16 +4,21 @@ use std::time::Duration;
 
 use collect::{
     collector::Registered,
+    forge_activity::ForgeActivity,
     git::remote,
     http::{self, Http, Limits, UpstreamSettings},
     mail::{
-        MailFetch, MailProject, MailResolve, Settings, fetch_unit, resolve_unit, stage_file_copy,
+        MailFetch, MailFetchInbox, MailProject, MailResolve, MailSenders, Settings, fetch_unit,
+        resolve_unit, stage_file_copy,
     },
 };
 use db::{Clock, DbError, FakeClock, Part, testing::TestDb, transact};
 use engine::{Engine, Selection, Timing, Worker};
 use facts::mail::Archive;
-use sim::{Server, upstreams::PonyMail};
+use sim::{
+    Server,
+    upstreams::{GitHub, GitHubLimits, PonyMail},
+};
 use store::mail::{self, KnownPart, NewList};
 use tokio_util::sync::CancellationToken;
 
@@ -37,13 +42,20 @@ impl World {
     pub(crate) async fn new(db: &TestDb) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let pony = PonyMail::new(LISTS);
-        let server = Server::start(sim::Config::default().with(pony.clone()))
-            .await
-            .unwrap();
+        // Searches of people are few outside; here the fake clock would wait for more.
+        let github = GitHub::public().with_limits(GitHubLimits {
+            anonymous_searches_per_minute: 1_000,
+            anonymous_per_hour: 1_000,
+            ..GitHubLimits::default()
+        });
+        let config = sim::Config::default().with(pony.clone()).with(github);
+        let server = Server::start(config).await.unwrap();
         let (clock, hand) = Clock::fake("2018-03-10T12:00:00Z".parse().unwrap());
         let git = remote::Settings::new(directory.path().join("objects"), "gleaner-test/1");
         let mut settings = Settings::new(directory.path().join("spool"), git);
         settings.backfill_months = 0;
+        // Only tests of senders ask about them.
+        settings.sender_search_after = 0;
         settings.git.limits.time = Duration::from_mins(1);
         settings.git.limits.reading.time = Duration::from_mins(1);
         Self {
@@ -102,7 +114,7 @@ impl World {
             .unwrap();
     }
 
-    fn http(&self) -> Http {
+    pub(crate) fn http(&self) -> Http {
         let mut settings = http::Settings::new("https://gleaner.example/contact");
         let mut upstream = |name: &str, base: String| {
             let upstream = UpstreamSettings {
@@ -117,6 +129,9 @@ impl World {
             settings.upstreams.insert(name.to_owned(), upstream);
         };
         upstream(LISTS, self.server.host_url(LISTS).unwrap());
+        for forge in ["github.com", "gitlab.com", "codeberg.org"] {
+            upstream(forge, self.server.host_url(forge).unwrap());
+        }
         if let Some(base) = &self.inboxes {
             upstream(INBOX, base.clone());
         }
@@ -127,8 +142,11 @@ impl World {
     pub(crate) fn worker(&self) -> Worker {
         let all = [
             Registered::new(MailFetch::new(self.http(), self.settings.clone())),
+            Registered::new(MailFetchInbox::new(self.http(), self.settings.clone())),
             Registered::new(MailResolve::new(self.settings.clone())),
-            Registered::new(MailProject),
+            Registered::new(MailProject::new(self.settings.clone())),
+            Registered::new(MailSenders::new(self.http(), self.settings.clone())),
+            Registered::new(ForgeActivity::new(self.http())),
         ];
         let worker = Worker::new(self.engine.clone()).timing(Timing {
             poll: Duration::from_millis(20),
@@ -156,11 +174,13 @@ impl World {
 
     /// Visits every list now.
     pub(crate) async fn fetch(&self) {
-        let which = Selection {
-            kind: Some("mail/fetch".to_owned()),
-            ..Selection::default()
-        };
-        self.engine.run_now(&which, false).await.unwrap();
+        for kind in ["mail/fetch", "mail/fetch-inbox"] {
+            let which = Selection {
+                kind: Some(kind.to_owned()),
+                ..Selection::default()
+            };
+            self.engine.run_now(&which, false).await.unwrap();
+        }
         self.run().await;
     }
 

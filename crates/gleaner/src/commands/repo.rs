@@ -2,6 +2,7 @@
 
 mod add;
 mod find;
+mod foundation;
 mod show;
 
 use std::path::PathBuf;
@@ -33,6 +34,7 @@ const PAGE: usize = 1000;
 pub(crate) enum RepoCommand {
     Add(AddArgs),
     Import(ImportArgs),
+    LoadFoundation(foundation::FoundationArgs),
     List(ListArgs),
     Show(ShowArgs),
     Remove(RemoveArgs),
@@ -147,6 +149,7 @@ pub(crate) async fn run(session: &Session, command: RepoCommand) -> Result<Exit>
     match command {
         RepoCommand::Add(args) => add::add(session, args).await,
         RepoCommand::Import(args) => add::import(session, args).await,
+        RepoCommand::LoadFoundation(args) => foundation::run(session, &args).await,
         RepoCommand::List(args) => {
             let (db, _) = session.open().await?;
             let group = match &args.group {

@@ -152,7 +152,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     ),
     round(
         "forge_activity",
-        "Feeds the others: what happens on the forges.",
+        "Feeds mail: issues and pull requests of repositories, so that it can be tied to them.",
         &FORGE_ACTIVITY,
     ),
     Section {
@@ -297,12 +297,12 @@ static LICENSE: [Key; 13] = {
         ),
     ]
 };
-static MAIL: [Key; 9] = {
+static MAIL: [Key; 10] = {
     let [enabled, workers, cadence, max_run] = round_keys("2", "30d", "6h");
     [
         enabled,
         Key {
-            doc: "How many lists are fetched at once in one process. `[upstream.NAME]` limits a single archive.",
+            doc: "How many lists of one kind of archive (Pony Mail, public-inbox) are fetched at once in one process.",
             ..workers
         },
         cadence,
@@ -333,6 +333,12 @@ static MAIL: [Key; 9] = {
             Kind::count(1, 100, "one resolver is the least"),
             "1",
             "How many lists are turned into messages at once in one process.",
+        ),
+        key(
+            "sender_search_after",
+            Kind::count(0, 1_000_000, "0 asks about nobody"),
+            "5",
+            "GitHub is asked about a sender whom nobody here knows after so many messages, and again after 30 days; 0 asks about nobody.",
         ),
         unset(
             "rules",
@@ -381,7 +387,24 @@ static GOINDEX: [Key; 8] = {
 static PYPI: [Key; 4] = round_keys("8", "1d", "30m");
 static REPO_METADATA: [Key; 4] = round_keys("2", "7d", "5m");
 static ORGANISATION: [Key; 4] = round_keys("1", "1d", "30m");
-static FORGE_ACTIVITY: [Key; 4] = round_keys("2", "7d", "30m");
+static FORGE_ACTIVITY: [Key; 5] = {
+    let [enabled, workers, cadence, max_run] = round_keys("2", "1d", "30m");
+    [
+        enabled,
+        workers,
+        cadence,
+        max_run,
+        key(
+            "repositories",
+            Kind::Word {
+                words: &["with_mail", "all"],
+                expected: "with_mail or all",
+            },
+            "with_mail",
+            "Whose issues and pull requests are asked for: of the repositories that mail concerns, or of all.",
+        ),
+    ]
+};
 
 const WORKERS: &str = "to stop it, set `enabled = false`";
 

@@ -18,6 +18,8 @@ pub(crate) struct Settings {
     pub(crate) goindex: GoIndex,
     pub(crate) license: License,
     pub(crate) mail: Mail,
+    /// `[forge_activity]`: ask for the issues of all repositories.
+    pub(crate) issues_of_all: bool,
     /// By the name of the upstream: `deps.dev`, `github.com`…
     pub(crate) upstreams: BTreeMap<String, Upstream>,
     pub(crate) pools: BTreeMap<String, Pool>,
@@ -111,6 +113,7 @@ pub(crate) struct Mail {
     pub(crate) polite_address: Option<String>,
     pub(crate) mirror_handling: MirrorHandling,
     pub(crate) resolver_workers: u32,
+    pub(crate) sender_search_after: i64,
     pub(crate) rules: Vec<PathBuf>,
 }
 
@@ -190,6 +193,9 @@ impl Settings {
             },
             license: license(&Reader(config, "license", None)),
             mail: mail(&Reader(config, "mail", None)),
+            issues_of_all: Reader(config, "forge_activity", None)
+                .text("repositories")
+                .is_some_and(|word| word == "all"),
             upstreams: upstreams.collect(),
             pools: pools.collect(),
             fetched: std::env::temp_dir().join("gleaner-git"),
@@ -220,6 +226,7 @@ fn mail(read: &Reader<'_>) -> Mail {
         polite_address: read.text("polite_address"),
         mirror_handling: handling.unwrap_or_default(),
         resolver_workers: read.count("resolver_workers").unwrap_or(1),
+        sender_search_after: read.count("sender_search_after").map_or(5, i64::from),
         rules: read.paths("rules"),
     }
 }

@@ -16,4 +16,5 @@ mod half_written;
 mod license_home;
 mod license_kill;
 mod license_recovery;
+mod mail_kill;
 mod outage;

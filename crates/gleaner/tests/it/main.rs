@@ -12,6 +12,7 @@ mod go;
 mod help;
 mod license;
 mod mail;
+mod mail_served;
 mod manifest;
 mod pypi;
 mod sandbox;

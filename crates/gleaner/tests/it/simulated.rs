@@ -26,7 +26,7 @@ impl World {
         let mut sim = home.gleaner(["sim", "--listen", "127.0.0.1:0", "--format", "jsonl"]);
         let (mut process, address, said) = started_and_said(sim.args(args).stdout(Stdio::piped()));
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let first = lines.take(9).map(Result::unwrap).collect::<Vec<_>>();
+        let first = lines.take(10).map(Result::unwrap).collect::<Vec<_>>();
         let shown = first.join("\n").replace(&address, "[ADDRESS]");
         insta::assert_snapshot!("upstreams", shown);
         let configuration = said.lines().skip_while(|line| !line.starts_with('['));
@@ -91,6 +91,34 @@ fn a_simulated_world_is_followed_by_its_own_clock() {
         // Private ones are not shown to strangers.
         assert!((20..=30).contains(&listed), "{forge}: {listed}");
     }
+    world.end();
+}
+
+#[test]
+fn a_foundation_is_asked_for_its_projects() {
+    let world = World::start(&["--seed", "7", "--repos", "30", "--speed", "600"]);
+    let loaded = world.run(&["repo", "load-foundation", "--organisations"]);
+    assert_eq!(loaded, "");
+    let listed = world.run(&["repo", "list", "--format", "jsonl"]);
+    assert_eq!(listed.lines().count(), 5, "{listed}");
+    assert!(
+        listed
+            .lines()
+            .all(|line| line.contains("github.com/meadow/"))
+    );
+    let groups = world.run(&["group", "list", "--format", "jsonl"]);
+    assert_eq!(
+        groups
+            .lines()
+            .filter(|line| line.contains("\"apache-"))
+            .count(),
+        6,
+        "{groups}"
+    );
+    // Everything that the owner has comes with the next run.
+    world.run(&["work", "--until-idle", "--kinds", "organisation", "-q"]);
+    let listed = world.run(&["repo", "list", "--format", "jsonl"]);
+    assert!(listed.lines().count() > 20, "{listed}");
     world.end();
 }
 

@@ -230,10 +230,15 @@ pub(crate) async fn old_stats(State(web): State<Web>) -> Result<Response, Proble
         "SignaledResolved": stats.signalled_resolved,
         "SenderTotal": stats.sender_total,
         "SenderResolved": stats.sender_resolved,
+        "SenderEmailOnly": stats.sender_email_only,
+        "Threads": stats.threads,
+        "Series": stats.series,
         "ByClass": by_class,
         "Waiting": waiting,
         "Shadows": stats.shadows,
+        "Skipped": stats.skipped,
         "DeadLetters": stats.dead_letters,
+        "IncompleteParts": stats.incomplete_parts,
     }))
     .into_response())
 }

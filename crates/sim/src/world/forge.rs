@@ -7,7 +7,9 @@ use std::{
 
 use jiff::Timestamp;
 
-use super::{ChangeError, File, Owner, OwnerKind, Presence, Repository, Tree, files};
+use super::{
+    ChangeError, File, Issue, Owner, OwnerKind, Person, Presence, Repository, Tree, files,
+};
 
 /// Which software a forge runs, as far as the world must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,9 @@ pub struct Forge {
     moved: HashMap<String, u64>,
     /// Files that somebody put there, in place of those that follow from the repository.
     planted: HashMap<u64, Arc<Tree>>,
+    /// Issues and pull requests, by repository.
+    issues: HashMap<u64, Vec<Issue>>,
+    people: Vec<Person>,
     next_id: u64,
 }
 
@@ -51,6 +56,8 @@ impl Forge {
             paths: HashMap::new(),
             moved: HashMap::new(),
             planted: HashMap::new(),
+            issues: HashMap::new(),
+            people: Vec::new(),
             next_id: 500_000_000,
         }
     }
@@ -117,6 +124,30 @@ impl Forge {
             (found.pushed_at, found.updated_at, found.empty) = (now, now, false);
         });
         Ok(())
+    }
+
+    /// The issues and pull requests of a repository.
+    pub(crate) fn issues(&self, repository: &Repository) -> &[Issue] {
+        self.issues
+            .get(&repository.id)
+            .map_or(&[], |issues| issues.as_slice())
+    }
+
+    /// Everybody with an account of whom more is known than their name.
+    pub(crate) fn people(&self) -> &[Person] {
+        &self.people
+    }
+
+    pub(super) fn report(&mut self, named: &str, issues: Vec<Issue>) -> Result<(), ChangeError> {
+        let id = self
+            .find(named)
+            .ok_or_else(|| ChangeError::NoRepository(named.to_owned()))?;
+        self.issues.insert(id, issues);
+        Ok(())
+    }
+
+    pub(super) fn join(&mut self, person: Person) {
+        self.people.push(person);
     }
 
     /// Takes planted files away again, so that a repository has those that follow from it.

@@ -10,6 +10,7 @@ mod declared;
 mod files;
 mod forge;
 mod generate;
+mod issues;
 mod later;
 mod licenses;
 mod origin;
@@ -33,6 +34,7 @@ pub use {
     files::{File, files},
     forge::{Forge, ForgeKind},
     generate::{EPOCH, ORGANISATION},
+    issues::{Issue, Person},
     later::Turn,
     packages::{Packaged, packages},
     publication::{Fate, Publication, Registration, Registries, Version},
@@ -195,6 +197,32 @@ impl World {
             .get_mut(forge)
             .ok_or_else(|| ChangeError::NoForge(forge.to_owned()))?;
         forge.plant(repository, files, now)
+    }
+
+    /// Puts these issues and pull requests into a repository, in place of all it had.
+    pub fn report(
+        &self,
+        forge: &str,
+        repository: &str,
+        issues: Vec<Issue>,
+    ) -> Result<(), ChangeError> {
+        let mut state = self.state();
+        let forge = state
+            .forges
+            .get_mut(forge)
+            .ok_or_else(|| ChangeError::NoForge(forge.to_owned()))?;
+        forge.report(repository, issues)
+    }
+
+    /// Lets somebody have an account.
+    pub fn join(&self, forge: &str, person: Person) -> Result<(), ChangeError> {
+        let mut state = self.state();
+        let forge = state
+            .forges
+            .get_mut(forge)
+            .ok_or_else(|| ChangeError::NoForge(forge.to_owned()))?;
+        forge.join(person);
+        Ok(())
     }
 
     /// Gives a token out. As soon as an upstream has given out one, it refuses

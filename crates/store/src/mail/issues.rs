@@ -80,13 +80,36 @@ async fn by_key(tx: &mut Tx, named: &[Named]) -> Result<HashMap<Named, i64>, DbE
 /// Gives issues of forges the keys in their titles, and lets them take over what was made for those
 /// keys; answers how many got one. A key that another issue of a forge has stays there.
 pub async fn backfill_keys(tx: &mut Tx) -> Result<u64, DbError> {
-    let rows = tx
-        .fetch_all(sql!(
-            "SELECT id, repository, title FROM forge_issue
-             WHERE platform_id >= 0 AND external_key IS NULL AND title LIKE '%[%-%]%'
-             ORDER BY repository, number, id"
-        ))
-        .await?;
+    give_keys(tx, None).await
+}
+
+/// Likewise, of these issues or of all. Pull requests bear the key of the issue they are for: it is
+/// not theirs.
+pub(super) async fn give_keys(tx: &mut Tx, among: Option<&[i64]>) -> Result<u64, DbError> {
+    let rows = match among {
+        Some(ids) => {
+            tx.fetch_bulk(
+                sql!(
+                    "SELECT i.id, i.repository, i.title FROM forge_issue i
+                     WHERE i.id IN (SELECT r.id FROM {rows}) AND i.kind = 'issue'
+                       AND i.platform_id >= 0 AND i.external_key IS NULL
+                       AND i.title LIKE '%[%-%]%'
+                     ORDER BY i.repository, i.number, i.id"
+                ),
+                Bulk::new().ints("id", ids.iter().copied()),
+            )
+            .await?
+        }
+        None => {
+            tx.fetch_all(sql!(
+                "SELECT id, repository, title FROM forge_issue
+                 WHERE kind = 'issue' AND platform_id >= 0 AND external_key IS NULL
+                   AND title LIKE '%[%-%]%'
+                 ORDER BY repository, number, id"
+            ))
+            .await?
+        }
+    };
     let mut wanted: Vec<(Named, i64)> = Vec::new();
     for row in &rows {
         let title: String = row.get("title")?;
@@ -96,6 +119,7 @@ pub async fn backfill_keys(tx: &mut Tx) -> Result<u64, DbError> {
         }
     }
     // The oldest of several issues with one key has it.
+    wanted.sort_by(|one, other| one.0.cmp(&other.0));
     wanted.dedup_by(|later, first| later.0 == first.0);
     let named: Vec<Named> = wanted.iter().map(|(named, _)| named.clone()).collect();
     let holders = by_key(tx, &named).await?;
@@ -165,6 +189,7 @@ pub(super) async fn refresh(tx: &mut Tx, issues: &[i64]) -> Result<(), DbError> 
         ids(),
     )
     .await?;
+    forget_untold(tx, issues).await?;
     let rows = tx
         .fetch_bulk(
             sql!(
@@ -207,6 +232,37 @@ pub(super) async fn refresh(tx: &mut Tx, issues: &[i64]) -> Result<(), DbError> 
             .times("updated_at", told.iter().map(|one| one.updated_at))
             .times("closed_at", told.iter().map(|one| one.closed_at))
             .ints("reporter", told.iter().map(|one| one.reporter)),
+    )
+    .await
+    .map(drop)
+}
+
+/// Removes made issues that no mail tells of any more; mail that had come along is looked at again.
+async fn forget_untold(tx: &mut Tx, issues: &[i64]) -> Result<(), DbError> {
+    let rows = tx
+        .fetch_bulk(
+            sql!(
+                "DELETE FROM forge_issue WHERE id IN (SELECT r.id FROM {rows}) AND platform_id < 0
+                   AND NOT EXISTS (SELECT 1 FROM mail_message m WHERE m.issue = forge_issue.id
+                    AND m.class = 'issue_event' AND m.external_key = forge_issue.external_key)
+                 RETURNING id"
+            ),
+            Bulk::new().ints("id", issues.iter().copied()),
+        )
+        .await?;
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let gone: Vec<i64> = rows
+        .iter()
+        .map(|row| row.get("id"))
+        .collect::<Result<_, _>>()?;
+    tx.execute_bulk(
+        sql!(
+            "UPDATE mail_message SET issue = NULL, projected = NULL
+             WHERE issue IN (SELECT r.id FROM {rows})"
+        ),
+        Bulk::new().ints("id", gone),
     )
     .await
     .map(drop)

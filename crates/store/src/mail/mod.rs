@@ -12,6 +12,7 @@
 //! follow from all mail that is there. A copy that leaves its archive takes back what it brought
 //! ([`forget`]).
 
+mod activity;
 mod issues;
 mod lists;
 mod new_message;
@@ -20,25 +21,28 @@ mod project;
 mod raw;
 mod read;
 mod search;
+mod senders;
 mod staging;
 mod stats;
 mod threads;
 mod verify;
 mod write;
 
+pub use activity::{NewIssue, Wanted, activity_answered, concerned, has_lists, record_issues};
 pub use issues::backfill_keys;
 pub use lists::{
     KeptList, NewList, Registered, began, by_id, failed, find, finished, lists, register,
 };
 pub use new_message::{NewMessage, NewPatch, NewSender, Verdict, Written};
 pub use patches::{NewSeries, PatchRow, SeriesMember, due_authors, patches_of, replace_series};
-pub use project::{Projected, project, resolve_senders, resolve_signals, unresolved};
+pub use project::{Projected, project, resolve_signals, unresolved};
 pub use raw::{pack, unpack};
 pub use read::{
     Copy, MessagePlace, MessageView, ThreadEntry, ThreadView, by_message_id, in_list, raw_of,
     raws_of_thread, recent_threads, thread_of,
 };
 pub use search::{Hit, search};
+pub use senders::{SendersFound, Stranger, identified, not_identified, resolve_senders, strangers};
 pub use staging::{
     DeadLetter, KnownPart, NewCopy, StagedCopy, buried, bury, count_part, dead_letters, digests_of,
     forget, known_digests, parts, read_again, read_part, set_aside, skip, stage, staged,

@@ -19,6 +19,7 @@ pub struct PatchRow {
 /// A series that was found.
 #[derive(Clone, Debug)]
 pub struct NewSeries {
+    pub author: String,
     /// The id of its cover letter, else of its first patch.
     pub key: String,
     pub title: String,
@@ -45,27 +46,33 @@ pub struct SeriesMember {
     pub inherited: bool,
 }
 
-/// At most `limit` authors whose patches are to be grouped again.
-pub async fn due_authors(db: &Db, limit: usize) -> Result<Vec<String>, DbError> {
+/// At most `limit` authors whose patches are to be grouped again, each with how many there are.
+pub async fn due_authors(db: &Db, limit: usize) -> Result<Vec<(String, i64)>, DbError> {
     let rows = db
         .fetch_all(sql!(
-            "SELECT author FROM mail_series_due ORDER BY author LIMIT $1",
+            "SELECT d.author, (SELECT COUNT(*) FROM mail_patch p WHERE p.author = d.author) AS n
+             FROM mail_series_due d ORDER BY d.author LIMIT $1",
             limit
         ))
         .await?;
-    rows.iter().map(|row| row.get("author")).collect()
+    rows.iter()
+        .map(|row| Ok((row.get("author")?, row.get("n")?)))
+        .collect()
 }
 
-/// All patches of an author. Whoever reads them here is the only one who writes series until the
-/// transaction ends.
-pub async fn patches_of(tx: &mut Tx, author: &str) -> Result<Vec<PatchRow>, DbError> {
+/// All patches of some authors, one author's after the other's. Whoever reads them here is the only
+/// one who writes series until the transaction ends.
+pub async fn patches_of(tx: &mut Tx, authors: &[String]) -> Result<Vec<PatchRow>, DbError> {
     write::take_turn(tx).await?;
     let rows = tx
-        .fetch_all(sql!(
-            "SELECT message_id, author, subject, sent_at, ancestors, has_diff FROM mail_patch
-             WHERE author = $1 ORDER BY message_id",
-            author
-        ))
+        .fetch_bulk(
+            sql!(
+                "SELECT p.message_id, p.author, p.subject, p.sent_at, p.ancestors, p.has_diff
+                 FROM mail_patch p WHERE p.author IN (SELECT r.author FROM {rows})
+                 ORDER BY p.author, p.message_id"
+            ),
+            Bulk::new().texts("author", authors.iter().cloned()),
+        )
         .await?;
     let patch = |row: &Row| {
         let ancestors: String = row.get("ancestors")?;
@@ -81,19 +88,20 @@ pub async fn patches_of(tx: &mut Tx, author: &str) -> Result<Vec<PatchRow>, DbEr
     rows.iter().map(patch).collect()
 }
 
-/// Writes the series of an author in place of those that were there.
+/// Writes the series of some authors in place of those that were there.
 pub async fn replace_series(
     tx: &mut Tx,
-    author: &str,
+    authors: &[String],
     series: &[NewSeries],
 ) -> Result<(), DbError> {
-    tx.execute(sql!("DELETE FROM mail_series WHERE author = $1", author))
+    for table in ["mail_series", "mail_series_due"] {
+        let text = format!("DELETE FROM {table} WHERE author IN (SELECT r.author FROM {{rows}})");
+        tx.execute_bulk(
+            db::Statement::built(text),
+            Bulk::new().texts("author", authors.iter().cloned()),
+        )
         .await?;
-    tx.execute(sql!(
-        "DELETE FROM mail_series_due WHERE author = $1",
-        author
-    ))
-    .await?;
+    }
     let texts = |part: fn(&NewSeries) -> Option<&String>| {
         series
             .iter()
@@ -102,6 +110,7 @@ pub async fn replace_series(
     };
     let rows = Bulk::new()
         .texts("key", texts(|one| Some(&one.key)))
+        .texts("author", texts(|one| Some(&one.author)))
         .texts("title", texts(|one| Some(&one.title)))
         .ints("version", series.iter().map(|one| one.version))
         .bools("is_rfc", series.iter().map(|one| one.is_rfc))
@@ -122,9 +131,8 @@ pub async fn replace_series(
         sql!(
             "INSERT INTO mail_series (key, author, title, version, is_rfc, is_resend, total, found,
                 is_complete, cover, sent_at, previous, chain)
-             SELECT r.key, $1, r.title, r.version, r.is_rfc, r.is_resend, r.total, r.found,
-                r.is_complete, r.cover, r.sent_at, r.previous, r.chain FROM {rows}",
-            author
+             SELECT r.key, r.author, r.title, r.version, r.is_rfc, r.is_resend, r.total, r.found,
+                r.is_complete, r.cover, r.sent_at, r.previous, r.chain FROM {rows}"
         ),
         rows,
     )

@@ -29,24 +29,14 @@ pub async fn resolve_signals(tx: &mut Tx) -> Result<u64, DbError> {
     Ok(by_name + by_former)
 }
 
-/// Finds the contributors whose addresses are known by now; answers how many senders.
-pub async fn resolve_senders(tx: &mut Tx) -> Result<u64, DbError> {
-    tx.execute(sql!(
-        "UPDATE mail_sender SET contributor = a.contributor FROM contributor_address a
-         WHERE a.key = mail_sender.email AND mail_sender.contributor IS NULL
-           AND NOT mail_sender.automation"
-    ))
-    .await
-}
-
 /// How many messages name a repository that is not known, and how many senders are nobody yet.
 pub async fn unresolved(tx: &mut Tx) -> Result<(i64, i64), DbError> {
     let row = tx
         .fetch_one(sql!(
             "SELECT (SELECT COUNT(*) FROM mail_message
                     WHERE signalled_key IS NOT NULL AND signalled_repository IS NULL) AS signals,
-                (SELECT COUNT(*) FROM mail_sender
-                    WHERE contributor IS NULL AND NOT automation) AS senders"
+                (SELECT COUNT(*) FROM mail_sender WHERE NOT automation
+                    AND (contributor IS NULL OR identity = 'email-only')) AS senders"
         ))
         .await?;
     Ok((row.get("signals")?, row.get("senders")?))
@@ -77,6 +67,8 @@ struct Mail {
     home: Option<i64>,
     group: Option<i64>,
     thread: i64,
+    /// What it belonged to until now.
+    standing: Option<i64>,
 }
 
 impl Mail {
@@ -92,6 +84,7 @@ impl Mail {
             home: row.get("home")?,
             group: row.get("repo_group")?,
             thread: row.get("thread")?,
+            standing: row.get("issue")?,
         })
     }
 
@@ -119,7 +112,7 @@ pub async fn project(
     let rows = tx
         .fetch_all(sql!(
             "SELECT m.id, m.class, m.system, m.external_key, m.mirror_number, m.mirror_node,
-                m.signalled_repository, n.thread, l.repo_group,
+                m.signalled_repository, m.issue, n.thread, l.repo_group,
                 COALESCE(l.repository, (SELECT MIN(g.repository) FROM repo_group_member g
                     WHERE g.repo_group = l.repo_group)) AS home
              FROM mail_message m JOIN mail_node n ON n.key = m.message_id
@@ -174,6 +167,7 @@ pub async fn project(
     threads.dedup();
     let inherited = inherit(tx, &threads).await?;
     let mut touched: Vec<i64> = own.iter().map(|(_, issue, _)| *issue).collect();
+    touched.extend(mails.iter().filter_map(|mail| mail.standing));
     touched.extend(inherited);
     touched.sort_unstable();
     touched.dedup();

@@ -14,8 +14,11 @@ pub struct Stats {
     /// Messages that name a repository, and those whose repository is known.
     pub signalled_captured: i64,
     pub signalled_resolved: i64,
+    /// People who wrote, those of them who turned out to be a known contributor, and those of whom
+    /// only the address is known.
     pub sender_total: i64,
     pub sender_resolved: i64,
+    pub sender_email_only: i64,
     pub threads: i64,
     pub series: i64,
     pub by_class: Vec<ClassCount>,
@@ -55,7 +58,9 @@ pub async fn stats(db: &Db) -> Result<Stats, DbError> {
                 (SELECT COUNT(*) FROM mail_message WHERE signalled_url IS NOT NULL) AS captured,
                 (SELECT COUNT(*) FROM mail_message WHERE signalled_repository IS NOT NULL) AS resolved,
                 (SELECT COUNT(*) FROM mail_sender WHERE NOT automation) AS senders,
-                (SELECT COUNT(*) FROM mail_sender WHERE contributor IS NOT NULL) AS known,
+                (SELECT COUNT(*) FROM mail_sender WHERE contributor IS NOT NULL
+                    AND identity <> 'email-only') AS known,
+                (SELECT COUNT(*) FROM mail_sender WHERE identity = 'email-only') AS email_only,
                 (SELECT COUNT(*) FROM mail_thread) AS threads,
                 (SELECT COUNT(*) FROM mail_series) AS series,
                 (SELECT COUNT(*) FROM mail_copy WHERE state = 'skipped') AS skipped,
@@ -67,7 +72,7 @@ pub async fn stats(db: &Db) -> Result<Stats, DbError> {
         .fetch_one(sql!(
             "SELECT COUNT(*) AS shadows FROM forge_issue s
              WHERE s.platform_id < 0 AND EXISTS (SELECT 1 FROM forge_issue i
-                WHERE i.repository = s.repository AND i.platform_id >= 0
+                WHERE i.repository = s.repository AND i.platform_id >= 0 AND i.kind = 'issue'
                   AND i.title LIKE '%[' || s.external_key || ']%')"
         ))
         .await?;
@@ -115,6 +120,7 @@ pub async fn stats(db: &Db) -> Result<Stats, DbError> {
         signalled_resolved: row.get("resolved")?,
         sender_total: row.get("senders")?,
         sender_resolved: row.get("known")?,
+        sender_email_only: row.get("email_only")?,
         threads: row.get("threads")?,
         series: row.get("series")?,
         by_class,

@@ -73,7 +73,8 @@ pub async fn branches(db: &Db) -> Result<Branches, DbError> {
                 (SELECT COUNT(*) FROM mail_message WHERE signalled_repository IS NOT NULL) AS signalled,
                 (SELECT COUNT(*) FROM mail_message
                     WHERE class = 'github_mirror' AND issue IS NOT NULL) AS mirrors,
-                (SELECT COUNT(*) FROM mail_sender WHERE contributor IS NOT NULL) AS senders,
+                (SELECT COUNT(*) FROM mail_sender WHERE contributor IS NOT NULL
+                    AND identity <> 'email-only') AS senders,
                 (SELECT COUNT(*) FROM forge_issue WHERE external_key IS NOT NULL) AS keys"
         ))
         .await?;

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use db::{Bulk, DbError, Dialect, Row, Timestamp, Tx, sql};
 
 use super::{
+    issues,
     new_message::{NewMessage, NewPatch, NewSender, Verdict, Written},
     search,
     threads::{self, Link, Linked},
@@ -92,7 +93,7 @@ pub(super) async fn remove(tx: &mut Tx, messages: &[i64]) -> Result<Vec<String>,
         .fetch_bulk(
             sql!(
                 "DELETE FROM mail_message WHERE id IN (SELECT r.id FROM {rows})
-                 RETURNING message_id"
+                 RETURNING message_id, issue"
             ),
             Bulk::new().ints("id", messages.iter().copied()),
         )
@@ -101,6 +102,13 @@ pub(super) async fn remove(tx: &mut Tx, messages: &[i64]) -> Result<Vec<String>,
         .iter()
         .map(|row| row.get("message_id"))
         .collect::<Result<_, _>>()?;
+    let mut told: Vec<i64> = Vec::new();
+    for row in &rows {
+        told.extend(row.get::<Option<i64>>("issue")?);
+    }
+    told.sort_unstable();
+    told.dedup();
+    issues::refresh(tx, &told).await?;
     let rows = tx
         .fetch_bulk(
             sql!(
@@ -272,10 +280,8 @@ async fn senders(tx: &mut Tx, messages: &[&NewMessage]) -> Result<HashMap<String
     let rows = tx
         .fetch_bulk(
             sql!(
-                "INSERT INTO mail_sender (email, name, automation, contributor)
-                 SELECT r.email, r.name, r.automation, CASE WHEN NOT r.automation THEN
-                    (SELECT a.contributor FROM contributor_address a WHERE a.key = r.email) END
-                 FROM {rows} RETURNING id, email"
+                "INSERT INTO mail_sender (email, name, automation)
+                 SELECT r.email, r.name, r.automation FROM {rows} RETURNING id, email"
             ),
             Bulk::new()
                 .texts("email", new.iter().map(|one| one.email.clone()))

@@ -5,6 +5,7 @@
 //! unchanged repository costs an answer. A push and a change of settings are one time.
 
 mod code;
+mod issues;
 mod publishing;
 mod tags;
 
@@ -13,8 +14,8 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::{
-    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Page, Releases, Scope,
-    Seen, Sight, TagPage, Tree, Wanted, Which, text,
+    Asked, Forge, IssueList, IssuePage, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages,
+    Page, Releases, Scope, Seen, Sight, TagPage, Tree, Wanted, Which, text,
 };
 use crate::git::{Blob, Entry};
 use crate::http::{Ask, Reply, Session, segment};
@@ -212,6 +213,20 @@ impl Forge for Gitea {
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Asked<Looked<TagPage>>> {
         Box::pin(self.tag_page(which, from))
+    }
+
+    fn lists_issues_by_change(&self) -> bool {
+        false
+    }
+
+    fn issues<'a>(
+        &'a self,
+        which: &'a Which,
+        _list: IssueList,
+        since: Option<db::Timestamp>,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Asked<Looked<IssuePage>>> {
+        Box::pin(self.issue_page(which, since, from))
     }
 
     fn tree_at<'a>(

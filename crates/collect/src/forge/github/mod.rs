@@ -6,6 +6,7 @@
 
 mod code;
 mod graphql;
+mod issues;
 mod publishing;
 mod tags;
 mod wide;
@@ -15,8 +16,8 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::{
-    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, Page, Releases, Scope,
-    Seen, Sight, TagPage, Tree, Wanted, Which, text,
+    Asked, Forge, FoundAccount, IssueList, IssuePage, Listed, Looked, NoAnswer, Order, Owner,
+    OwnerPackages, Page, Releases, Scope, Seen, Sight, TagPage, Tree, Wanted, Which, text,
 };
 use crate::git::{Blob, Entry};
 use crate::http::{Ask, Class, Reply, Session, Unknown, segment};
@@ -265,6 +266,20 @@ impl Forge for GitHub {
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Asked<Looked<TagPage>>> {
         Box::pin(self.tag_page(which, from))
+    }
+
+    fn issues<'a>(
+        &'a self,
+        which: &'a Which,
+        _list: IssueList,
+        since: Option<db::Timestamp>,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Asked<Looked<IssuePage>>> {
+        Box::pin(self.issue_page(which, since, from))
+    }
+
+    fn account_of<'a>(&'a self, email: &'a str) -> BoxFuture<'a, Asked<Option<FoundAccount>>> {
+        Box::pin(self.account_by_address(email))
     }
 
     fn tree_at<'a>(

@@ -8,6 +8,7 @@
 //! from the other end. Only a list more than twice as long cannot be read to its end, and says so.
 
 mod code;
+mod issues;
 mod publishing;
 mod tags;
 
@@ -16,8 +17,8 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked, Forge, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages, PackageList, Page,
-    Releases, Scope, Seen, Sight, TagPage, Tree, Wanted, Which, text,
+    Asked, Forge, IssueList, IssuePage, Listed, Looked, NoAnswer, Order, Owner, OwnerPackages,
+    PackageList, Page, Releases, Scope, Seen, Sight, TagPage, Tree, Wanted, Which, text,
 };
 use crate::git::{Blob, Entry};
 use crate::http::{Ask, Reply, Session, Unknown, segment};
@@ -351,6 +352,20 @@ impl Forge for GitLab {
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Asked<Looked<TagPage>>> {
         Box::pin(self.tag_page(which, from))
+    }
+
+    fn issue_lists(&self) -> &'static [IssueList] {
+        &[IssueList::Issues, IssueList::Pulls]
+    }
+
+    fn issues<'a>(
+        &'a self,
+        which: &'a Which,
+        list: IssueList,
+        since: Option<db::Timestamp>,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Asked<Looked<IssuePage>>> {
+        Box::pin(self.issue_page(which, list, since, from))
     }
 
     fn tree_at<'a>(

@@ -38,7 +38,7 @@ pub(in crate::commands) struct Addition {
     pub(in crate::commands) id: i64,
     url: String,
     /// Whether it is new.
-    added: bool,
+    pub(super) added: bool,
 }
 
 impl Row for Addition {

@@ -31,6 +31,8 @@ impl Below<'_> {
             self.blob(id)
         } else if rest == "releases" {
             self.releases()
+        } else if rest == "issues" {
+            self.issues()
         } else {
             not_found()
         }

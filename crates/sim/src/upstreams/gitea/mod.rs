@@ -6,6 +6,7 @@
 //! one row for each version. A repository taken down is not shown.
 
 mod code;
+mod issues;
 mod publishing;
 
 use std::sync::Arc;

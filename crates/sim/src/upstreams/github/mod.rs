@@ -7,11 +7,13 @@
 //! paths, and enterprise servers without limits or limit headers; trees with
 //! their cap and 409 for the empty repository, blobs, releases, packages by
 //! owner and type for tokens with that right, and of GraphQL the one question
-//! for many blobs. Left out: whatever no collector asks for yet. What has been taken down is
+//! for many blobs; issues and pull requests in one list, and the search of people
+//! by their address or their commits'. Left out: whatever no collector asks for yet. What has been taken down is
 //! left out of listings; outside, this is nowhere promised.
 
 mod code;
 mod graphql;
+mod issues;
 mod limits;
 mod listing;
 mod publishing;
@@ -122,6 +124,8 @@ impl Upstream for GitHub {
             .route("/users/{user}/packages", get(publishing::of_user))
             .route("/user/{id}/repos", get(listing::of_owner_number))
             .route("/search/repositories", get(search::repositories))
+            .route("/search/users", get(issues::people))
+            .route("/search/commits", get(issues::commits))
             .route("/rate_limit", get(limits::rate_limit))
             .route("/user", get(user))
             .fallback(missing);
@@ -236,6 +240,8 @@ impl Below<'_> {
             self.blob(id)
         } else if rest == "releases" {
             self.releases()
+        } else if rest == "issues" {
+            self.issues()
         } else if rest == "commits" {
             self.commits()
         } else {

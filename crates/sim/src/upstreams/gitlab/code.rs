@@ -33,6 +33,8 @@ impl Below<'_> {
             "repository/commits" => self.commits(),
             "releases" => self.releases(),
             "packages" => self.packages(),
+            "issues" => self.issues(false),
+            "merge_requests" => self.issues(true),
             _ => message(404, "404 Not Found"),
         }
     }

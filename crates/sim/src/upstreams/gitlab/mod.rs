@@ -11,6 +11,7 @@
 //! project taken down is simply not shown.
 
 mod code;
+mod issues;
 mod listing;
 mod publishing;
 mod shape;
