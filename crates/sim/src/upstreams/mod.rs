@@ -9,6 +9,7 @@ mod github;
 mod gitlab;
 mod plain;
 mod pony_mail;
+pub mod python_index;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub use {
     gitlab::{GitLab, GitLabLimits},
     plain::Plain,
     pony_mail::{ArchivedMail, PonyMail},
+    python_index::PythonIndex,
 };
 
 use crate::upstream::Upstream;
@@ -37,5 +39,6 @@ pub fn all() -> Vec<Arc<dyn Upstream>> {
         Arc::new(Ecosystems::new()),
         Arc::new(Plain::new("plain.example.org")),
         Arc::new(PonyMail::new("lists.apache.org")),
+        Arc::new(PythonIndex::new("pypi").filled(1, 12)),
     ]
 }
