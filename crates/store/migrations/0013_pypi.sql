@@ -39,8 +39,10 @@ CREATE TABLE pypi_project (
     status_reason {text},
     -- of the page that was read last; none where pages tell none
     serial {int},
-    -- the page must be at least as new as this
+    -- the page must be at least as new as this, 0 where serials are not told; none when it was read
     required {int},
+    -- when it was last found to have changed
+    due_since {time},
     -- over all that the page says of files
     digest {text},
     files {small} NOT NULL,
@@ -48,8 +50,8 @@ CREATE TABLE pypi_project (
     changed_at {time},
     gone_at {time}
 ){strict};
--- Projects whose last page was too old, or that were not read since they changed.
-CREATE INDEX pypi_project_due ON pypi_project (required) WHERE required IS NOT NULL;
+-- Projects that were not read since they changed.
+CREATE INDEX pypi_project_due ON pypi_project (name) WHERE required IS NOT NULL;
 
 -- Every file that the index was ever seen to list. Rows stay when files go.
 CREATE TABLE pypi_files (
@@ -102,7 +104,8 @@ CREATE TABLE pypi_files (
 CREATE UNIQUE INDEX pypi_files_change ON pypi_files (change_seq) WHERE change_seq IS NOT NULL;
 CREATE INDEX pypi_files_unnumbered ON pypi_files (id) WHERE unnumbered;
 CREATE INDEX pypi_files_refused ON pypi_files (refusal, id) WHERE refusal IS NOT NULL;
-CREATE INDEX pypi_files_extracted ON pypi_files (extracted, extractor_version);
+CREATE INDEX pypi_files_unread ON pypi_files (id) WHERE extracted = 'not-yet';
+CREATE INDEX pypi_files_extractor ON pypi_files (extractor_version, id);
 
 -- The parts of files that were fetched to read them, so that they can be read again.
 CREATE TABLE pypi_kept (

@@ -7,6 +7,7 @@
 //! are bounded by [`Limits`], and a file that breaks them is refused with a
 //! typed [`Refusal`].
 
+pub mod changelog;
 mod distribution;
 mod egg;
 mod entry_points;

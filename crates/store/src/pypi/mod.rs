@@ -10,9 +10,24 @@
 //! that has changed and has no new number yet is found under its old number with its new contents,
 //! and again when it has the new one: reading is idempotent by (project, filename).
 //!
-//! Only the unit of a project writes what its page says, only the unit of a file's version what was
-//! extracted, and both through the functions here, which see to the mark.
+//! Only the unit of a project writes what its page says, only the unit of a file what was extracted
+//! from it, and both through the functions here, which see to the mark.
 
 mod changes;
+mod files;
+mod index;
+mod projects;
+mod status;
 
 pub use changes::{Extracted, FileKind, FileRow, changed_files, last_seq, number};
+pub use files::{
+    Extraction, FileAsked, FileWrite, Filter, KnownFile, Verdict, extracted, file, file_rows,
+    forget_extraction, keep, kept, known_files, outdated, remove_files, unread, withhold_files,
+    write_files,
+};
+pub use index::{Index, audited, baseline, crawl_began, crawl_finished, index, safe_up_to, seen};
+pub use projects::{
+    DueProject, Event, KnownProject, PageRead, Project, due, due_names, due_since_before, events,
+    page_read, project, projects, write_events,
+};
+pub use status::{Reason, Status, reasons, status};
