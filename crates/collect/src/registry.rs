@@ -25,6 +25,7 @@ use crate::{
     license::{self, LicenseScan},
     mail::{self, MailFetch, MailProject, MailResolve},
     organisation::Organisation,
+    pypi::{self, PypiAudit, PypiCrawl, PypiFile, PypiFollow, PypiNumber, PypiProject},
     repo_metadata::{self, RepoMetadata},
 };
 
@@ -41,6 +42,8 @@ pub struct Outside {
     pub license: license::Desk,
     /// What is set about mail.
     pub mail: mail::Settings,
+    /// What is set about the Python index.
+    pub pypi: pypi::Settings,
 }
 
 impl Outside {
@@ -57,6 +60,7 @@ impl Outside {
             goindex,
             license: license::Desk::new(license),
             mail: mail::Settings::new(place.join("mail"), git),
+            pypi: pypi::Settings::default(),
         }
     }
 
@@ -152,6 +156,22 @@ fn entries() -> Vec<Entry> {
         entry::<Organisation>(|outside| {
             let owners = Organisation::new(outside.http.clone());
             Registered::new(owners.scans(outside.scans()))
+        }),
+        entry::<PypiAudit>(|outside| {
+            Registered::new(PypiAudit::new(outside.http.clone(), outside.pypi.clone()))
+        }),
+        entry::<PypiCrawl>(|outside| {
+            Registered::new(PypiCrawl::new(outside.http.clone(), outside.pypi.clone()))
+        }),
+        entry::<PypiFile>(|outside| {
+            Registered::new(PypiFile::new(outside.http.clone(), outside.pypi.clone()))
+        }),
+        entry::<PypiFollow>(|outside| {
+            Registered::new(PypiFollow::new(outside.http.clone(), outside.pypi.clone()))
+        }),
+        entry::<PypiNumber>(|_| Registered::new(PypiNumber)),
+        entry::<PypiProject>(|outside| {
+            Registered::new(PypiProject::new(outside.http.clone(), outside.pypi.clone()))
         }),
         entry::<RepoMetadata>(|outside| {
             let metadata = RepoMetadata::new(outside.http.clone());

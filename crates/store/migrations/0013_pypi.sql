@@ -3,6 +3,8 @@
 -- How far the index is known. One row: a store follows one index.
 CREATE TABLE pypi_index (
     id {int} PRIMARY KEY NOT NULL,
+    -- where it is, if the configuration does not say so
+    address {text},
     -- the serial of the index before the last full crawl began, or the one that was given
     floor {int},
     full_began_at {time},
@@ -10,6 +12,8 @@ CREATE TABLE pypi_index (
     -- projects that the last full crawl asked for, and those of them that it did not get
     full_projects {int} NOT NULL,
     full_failed {int} NOT NULL,
+    -- only a sample of its projects is known, on purpose
+    sampled {bool} NOT NULL,
     -- the newest serial that the index was seen to have, and when
     seen {int},
     seen_at {time},
@@ -26,7 +30,8 @@ CREATE TABLE pypi_index (
     -- bytes in pypi_kept
     kept {int} NOT NULL
 ){strict};
-INSERT INTO pypi_index (id, full_projects, full_failed, last_seq, kept) VALUES (1, 0, 0, 0, 0);
+INSERT INTO pypi_index (id, full_projects, full_failed, sampled, last_seq, kept)
+VALUES (1, 0, 0, FALSE, 0, 0);
 
 CREATE TABLE pypi_project (
     id {id},

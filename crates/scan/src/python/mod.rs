@@ -34,6 +34,7 @@ mod zip_archive;
 
 pub use distribution::{
     Distribution, EXTRACTOR_VERSION, Listing, Warning, read_distribution, read_listing,
+    wheel_of_parts,
 };
 pub use entry_points::EntryPoint;
 pub use filename::{FileKind, Filename, SdistFormat, WheelTags};

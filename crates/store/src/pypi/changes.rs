@@ -151,6 +151,14 @@ pub async fn changed_files(
     rows.iter().map(FileRow::read).collect()
 }
 
+/// Whether there are changes without a number, as far as this transaction sees.
+pub async fn awaits_numbers(tx: &mut Tx) -> Result<bool, DbError> {
+    let row = tx
+        .fetch_optional(sql!("SELECT id FROM pypi_files WHERE unnumbered LIMIT 1"))
+        .await?;
+    Ok(row.is_some())
+}
+
 /// Gives numbers to at most `limit` changes that were committed before; returns how many they were.
 /// Whoever calls this must be alone, as one unit of the engine is.
 pub async fn number(tx: &mut Tx, limit: usize) -> Result<usize, DbError> {

@@ -11,6 +11,8 @@ pub struct Index {
     pub full_began_at: Option<Timestamp>,
     /// When it ended.
     pub full_finished_at: Option<Timestamp>,
+    /// Only a sample of projects is known on purpose.
+    pub sampled: bool,
     /// The newest serial that the index was seen to have.
     pub seen: Option<i64>,
     /// Up to here every change is known, but for the projects that are still due.
@@ -30,6 +32,7 @@ pub async fn index(db: &Db) -> Result<Index, DbError> {
         floor: row.get("floor")?,
         full_began_at: row.get("full_began_at")?,
         full_finished_at: row.get("full_finished_at")?,
+        sampled: row.get("sampled")?,
         seen: row.get("seen")?,
         safe: row.get("safe")?,
         safe_at: row.get("safe_at")?,
@@ -37,13 +40,37 @@ pub async fn index(db: &Db) -> Result<Index, DbError> {
     })
 }
 
-/// A full crawl begins, at this serial of the index.
-pub async fn crawl_began(tx: &mut Tx, serial: Option<i64>, now: Timestamp) -> Result<(), DbError> {
+/// Where the index is, if the configuration does not say so.
+pub async fn address(db: &Db) -> Result<Option<String>, DbError> {
+    let row = db
+        .fetch_one(sql!("SELECT address FROM pypi_index WHERE id = 1"))
+        .await?;
+    row.get("address")
+}
+
+/// Remembers where the index is, for processes that are not told.
+pub async fn set_address(tx: &mut Tx, address: &str) -> Result<(), DbError> {
+    tx.execute(sql!(
+        "UPDATE pypi_index SET address = $1 WHERE id = 1",
+        address
+    ))
+    .await?;
+    Ok(())
+}
+
+/// A full crawl begins, at this serial of the index; of all projects, or of a sample.
+pub async fn crawl_began(
+    tx: &mut Tx,
+    serial: Option<i64>,
+    sampled: bool,
+    now: Timestamp,
+) -> Result<(), DbError> {
     tx.execute(sql!(
         "UPDATE pypi_index SET floor = $1, full_began_at = $2, full_finished_at = NULL,
-            full_projects = 0, full_failed = 0 WHERE id = 1",
+            full_projects = 0, full_failed = 0, sampled = $3 WHERE id = 1",
         serial,
-        now
+        now,
+        sampled
     ))
     .await?;
     seen(tx, serial, now).await
@@ -70,7 +97,7 @@ pub async fn crawl_finished(
 /// Everything up to this serial is taken for known, without a full crawl.
 pub async fn baseline(tx: &mut Tx, serial: i64, now: Timestamp) -> Result<(), DbError> {
     tx.execute(sql!(
-        "UPDATE pypi_index SET floor = $1, safe = $1, safe_at = $2 WHERE id = 1",
+        "UPDATE pypi_index SET floor = $1, safe = $1, safe_at = $2, sampled = FALSE WHERE id = 1",
         serial,
         now
     ))

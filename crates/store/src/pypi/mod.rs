@@ -19,15 +19,18 @@ mod index;
 mod projects;
 mod status;
 
-pub use changes::{Extracted, FileKind, FileRow, changed_files, last_seq, number};
+pub use changes::{Extracted, FileKind, FileRow, awaits_numbers, changed_files, last_seq, number};
 pub use files::{
     Extraction, FileAsked, FileWrite, Filter, KnownFile, Verdict, extracted, file, file_rows,
     forget_extraction, keep, kept, known_files, outdated, remove_files, unread, withhold_files,
     write_files,
 };
-pub use index::{Index, audited, baseline, crawl_began, crawl_finished, index, safe_up_to, seen};
+pub use index::{
+    Index, address, audited, baseline, crawl_began, crawl_finished, index, safe_up_to, seen,
+    set_address,
+};
 pub use projects::{
-    DueProject, Event, KnownProject, PageRead, Project, due, due_names, due_since_before, events,
-    page_read, project, projects, write_events,
+    DueProject, Event, KnownProject, PageRead, Project, due, due_count, due_names,
+    due_since_before, events, page_read, project, projects, write_events,
 };
 pub use status::{Reason, Status, reasons, status};

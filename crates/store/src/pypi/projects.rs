@@ -134,6 +134,18 @@ pub async fn due_names(
     rows.iter().map(|row| row.get("name")).collect()
 }
 
+/// How many projects that became due at `since` or later still are.
+pub async fn due_count(db: &Db, since: Timestamp) -> Result<i64, DbError> {
+    let row = db
+        .fetch_one(sql!(
+            "SELECT COUNT(*) AS due FROM pypi_project
+             WHERE required IS NOT NULL AND due_since >= $1",
+            since
+        ))
+        .await?;
+    row.get("due")
+}
+
 /// Projects that have been due since before then: they failed, and are asked for once more.
 pub async fn due_since_before(
     db: &Db,

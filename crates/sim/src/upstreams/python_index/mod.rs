@@ -226,7 +226,14 @@ impl PythonIndex {
                     sha256: file.sha256.clone(),
                     yanked: file.yanked.clone(),
                     quarantined: project.status == "quarantined",
-                    requires: contents.map(|one| one.requires.clone()),
+                    requires: contents.map(|one| match &file.form {
+                        // Eggs hold only what needs no marker.
+                        Form::Egg(_) => {
+                            let plain = one.requires.iter().filter(|one| !one.contains(';'));
+                            plain.cloned().collect()
+                        }
+                        _ => one.requires.clone(),
+                    }),
                     modules: contents.map(Contents::importable),
                 });
             }
