@@ -26,6 +26,7 @@ use crate::{
     license::{self, LicenseScan},
     mail::{self, MailFetch, MailFetchInbox, MailProject, MailResolve, MailSenders},
     organisation::Organisation,
+    pypi::{self, PypiAudit, PypiCrawl, PypiFile, PypiFollow, PypiNumber, PypiProject},
     repo_metadata::{self, RepoMetadata},
 };
 
@@ -45,6 +46,8 @@ pub struct Outside {
     /// Whether forges are asked for the issues of all repositories, and not only of those that mail
     /// concerns.
     pub issues_of_all: bool,
+    /// What is set about the Python index.
+    pub pypi: pypi::Settings,
 }
 
 impl Outside {
@@ -62,6 +65,7 @@ impl Outside {
             license: license::Desk::new(license),
             mail: mail::Settings::new(place.join("mail"), git),
             issues_of_all: false,
+            pypi: pypi::Settings::default(),
         }
     }
 
@@ -165,6 +169,22 @@ fn entries() -> Vec<Entry> {
         entry::<Organisation>(|outside| {
             let owners = Organisation::new(outside.http.clone());
             Registered::new(owners.scans(outside.scans()))
+        }),
+        entry::<PypiAudit>(|outside| {
+            Registered::new(PypiAudit::new(outside.http.clone(), outside.pypi.clone()))
+        }),
+        entry::<PypiCrawl>(|outside| {
+            Registered::new(PypiCrawl::new(outside.http.clone(), outside.pypi.clone()))
+        }),
+        entry::<PypiFile>(|outside| {
+            Registered::new(PypiFile::new(outside.http.clone(), outside.pypi.clone()))
+        }),
+        entry::<PypiFollow>(|outside| {
+            Registered::new(PypiFollow::new(outside.http.clone(), outside.pypi.clone()))
+        }),
+        entry::<PypiNumber>(|_| Registered::new(PypiNumber)),
+        entry::<PypiProject>(|outside| {
+            Registered::new(PypiProject::new(outside.http.clone(), outside.pypi.clone()))
         }),
         entry::<RepoMetadata>(|outside| {
             let metadata = RepoMetadata::new(outside.http.clone());

@@ -36,6 +36,8 @@ pub struct Ask {
     pub(super) expect: Expect,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Option<Vec<u8>>,
+    /// What the body is.
+    pub(super) sends: &'static str,
     pub(super) absent: Vec<u16>,
     pub(super) absent_as_page: bool,
     pub(super) range: Option<(u64, u64)>,
@@ -88,6 +90,7 @@ impl Ask {
             expect: Expect::Json,
             headers: Vec::new(),
             body: None,
+            sends: "application/json",
             absent: vec![404, 410, 451],
             absent_as_page: false,
             range: None,
@@ -122,6 +125,23 @@ impl Ask {
             method: Method::Post,
             body: Some(body.to_string().into_bytes()),
             repeatable: false,
+            cached: false,
+            ..Self::get(upstream, path)
+        }
+    }
+
+    /// A call by XML-RPC, which asks and changes nothing.
+    pub fn call_xml(
+        upstream: impl Into<String>,
+        path: impl Into<String>,
+        body: impl Into<Vec<u8>>,
+    ) -> Self {
+        Self {
+            method: Method::Post,
+            body: Some(body.into()),
+            sends: "text/xml",
+            accept: "text/xml",
+            expect: Expect::Data,
             cached: false,
             ..Self::get(upstream, path)
         }

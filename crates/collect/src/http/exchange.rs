@@ -191,9 +191,7 @@ impl Asking<'_> {
             }
         }
         if let Some(body) = &ask.body {
-            request = request
-                .header(CONTENT_TYPE, "application/json")
-                .body(body.clone());
+            request = request.header(CONTENT_TYPE, ask.sends).body(body.clone());
         }
         request
     }

@@ -1,5 +1,121 @@
-//! Python distributions where they lie on an index.
+//! A Python package index: crawled fully, then followed for ever.
+//!
+//! | kind | asks | does |
+//! |---|---|---|
+//! | `pypi/crawl` | the index | lists all projects, has each read, and sets the floor |
+//! | `pypi/follow` | the index | finds what changed, has it read, and moves the safe serial on |
+//! | `pypi/audit` | the index | compares all projects with the root, and reports what differs |
+//! | `pypi/project` | the index | reads the page of a project, and what happened to its files |
+//! | `pypi/file` | where the file lies | reads a distribution: requirements, modules |
+//! | `pypi/number` | nobody | gives numbers to changes, for those who follow them |
+//!
+//! The seed's words: `ProcessAllProjects` is `pypi/crawl`, whose fan-in is the engine's, without
+//! shards; `PeriodicallyProcessChangelog` and `ProcessChangelog` are `pypi/follow`; `ProcessProject`
+//! and `ProcessDistribution` are `pypi/project` and `pypi/file`. The changelog only says *which*
+//! projects changed: what changed is found by comparing the page with what is known, so that
+//! removals of whole releases, yanks and quarantine come for free.
 
+mod address;
+mod audit;
+mod chosen;
+mod compare;
+mod crawl;
+mod file;
+mod follow;
+mod index;
+mod kept_parts;
+mod number;
+mod project;
 mod remote_file;
+mod window;
 
-pub use remote_file::{MOST_WHOLE, RemoteFile, RemoteRead, read_remote};
+use std::time::Duration;
+
+use db::Db;
+use engine::{Enqueue, Requirement, RunError};
+use scan::python::Limits;
+
+use self::index::{Index, Manner};
+pub use self::{
+    address::{AddressFault, IndexAddress, UPSTREAM},
+    audit::{PypiAudit, unit as audit_unit},
+    chosen::Chosen,
+    crawl::{PypiCrawl, unit as crawl_unit},
+    file::{PypiFile, unit_at as file_unit},
+    follow::{PypiFollow, unit as follow_unit},
+    kept_parts::KeptParts,
+    number::{PypiNumber, unit as number_unit},
+    project::{PypiProject, unit as project_unit},
+    remote_file::{MOST_WHOLE, RemoteFault, RemoteFile, RemoteRead, Told, read_remote, read_told},
+};
+use crate::http::Session;
+
+/// The slots of the round.
+const POOL: &str = "pypi";
+
+/// What is set about the index.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where it is; else where the store says that it is.
+    pub address: Option<IndexAddress>,
+    /// Which projects are wanted.
+    pub chosen: Chosen,
+    /// So many serials below the safe one are looked at again, since lines of a changelog may
+    /// become visible after lines with higher serials.
+    pub overlap: i64,
+    /// How often every page is asked for, where neither a changelog nor serials tell what changed.
+    pub page_cadence: Duration,
+    /// How long a window waits for a project or a file that fails.
+    pub patience: Duration,
+    /// What is read of a stranger's archive.
+    pub limits: Limits,
+    /// Bytes of all files together that are kept to be read again.
+    pub keep_bytes: i64,
+    /// What follows on a window whose files have been read and numbered: dumps and datasets hang on
+    /// here. The window is over when they have ended.
+    pub then: fn() -> Vec<Requirement>,
+    manner: Manner,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            address: None,
+            chosen: Chosen::default(),
+            overlap: 5_000,
+            page_cadence: Duration::from_hours(24),
+            patience: Duration::from_mins(15),
+            limits: Limits::default(),
+            keep_bytes: 4 << 30,
+            then: Vec::new,
+            manner: Manner::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// Where the index is.
+    async fn located(&self, db: &Db) -> Result<IndexAddress, RunError> {
+        if let Some(address) = &self.address {
+            return Ok(address.clone());
+        }
+        let known = store::pypi::address(db).await?;
+        let known = known.ok_or_else(|| RunError::unit("nobody has said where the index is"))?;
+        IndexAddress::parse(&known)
+            .map(IndexAddress::by_host)
+            .map_err(RunError::unit)
+    }
+
+    fn index<'r>(&'r self, session: &'r Session, address: &'r IndexAddress) -> Index<'r> {
+        Index {
+            session,
+            address,
+            manner: &self.manner,
+        }
+    }
+}
+
+/// What following an index takes: the unit that follows, the nightly audit, the numbers.
+pub fn follow_units(address: &IndexAddress) -> Vec<Enqueue> {
+    vec![follow_unit(address), audit_unit(address), number_unit()]
+}

@@ -90,6 +90,28 @@ pub fn read_listing(source: &mut dyn RangeSource, limits: &Limits) -> Result<Lis
     })
 }
 
+/// A wheel whose metadata were fetched as a file of their own, by its listing. It says the same as
+/// [`read_distribution`], but for entry points and `top_level.txt`, which only the wheel holds.
+pub fn wheel_of_parts(
+    filename: &str,
+    project: Option<&str>,
+    metadata: &[u8],
+    listing: Listing,
+) -> Result<Distribution, Refusal> {
+    let unknown = || Refusal::UnknownKind(filename.chars().take(300).collect());
+    let parsed = Filename::parse(filename, project).ok_or_else(unknown)?;
+    let metadata = CoreMetadata::parse(metadata);
+    let contents = Contents {
+        requires_dist: metadata.requires_dist.clone(),
+        extras: metadata.extras.clone(),
+        metadata: Some(metadata),
+        modules: super::wheel_modules(listing.names.iter().map(String::as_str)),
+        listing: listing.names,
+        ..Contents::default()
+    };
+    Ok(contents.judged(parsed, listing.bytes_read))
+}
+
 /// The members of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {

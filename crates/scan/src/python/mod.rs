@@ -7,6 +7,7 @@
 //! are bounded by [`Limits`], and a file that breaks them is refused with a
 //! typed [`Refusal`].
 
+pub mod changelog;
 mod distribution;
 mod egg;
 mod entry_points;
@@ -33,6 +34,7 @@ mod zip_archive;
 
 pub use distribution::{
     Distribution, EXTRACTOR_VERSION, Listing, Warning, read_distribution, read_listing,
+    wheel_of_parts,
 };
 pub use entry_points::EntryPoint;
 pub use filename::{FileKind, Filename, SdistFormat, WheelTags};

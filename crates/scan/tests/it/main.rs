@@ -16,6 +16,7 @@ mod manifest_fixtures;
 mod manifest_hostile;
 mod manifest_tree;
 mod python_archives;
+mod python_changelog;
 mod python_metadata;
 mod python_modules;
 mod python_names;

@@ -10,6 +10,7 @@ mod gitlab;
 mod plain;
 mod pony_mail;
 mod projects;
+pub mod python_index;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub use {
     plain::Plain,
     pony_mail::{ArchivedMail, PonyMail},
     projects::Projects,
+    python_index::PythonIndex,
 };
 
 use crate::upstream::Upstream;
@@ -40,5 +42,6 @@ pub fn all() -> Vec<Arc<dyn Upstream>> {
         Arc::new(Plain::new("plain.example.org")),
         Arc::new(PonyMail::new("lists.apache.org")),
         Arc::new(Projects::new("projects.apache.org")),
+        Arc::new(PythonIndex::new("pypi").filled(1, 12)),
     ]
 }
