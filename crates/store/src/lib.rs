@@ -17,6 +17,7 @@
 //! | [`drill`] | what drills write, to be counted |
 //! | [`http_cache`] | answers of upstreams with their validators, bounded |
 //! | [`manifest_blobs`] | contents of manifests by their id, bounded |
+//! | [`pypi`] | a Python index: projects, files, what the files hold, and the sequence of changes |
 //! | [`owner_packages`] | what owners have in their forges' own registries, for a while |
 //! | [`sources`] | when each source was asked and how it answered |
 //! | [`show`] | everything about one repository, for a person |
@@ -43,6 +44,7 @@ pub mod manifest_blobs;
 pub mod metadata;
 pub mod observed;
 pub mod owner_packages;
+pub mod pypi;
 pub mod repositories;
 mod schema;
 pub mod show;

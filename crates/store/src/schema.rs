@@ -78,5 +78,11 @@ pub const PART: Part = Part {
             sql: include_str!("../migrations/0012_mail.sql"),
             serves: 1,
         },
+        Migration {
+            number: 13,
+            name: "pypi",
+            sql: include_str!("../migrations/0013_pypi.sql"),
+            serves: 1,
+        },
     ],
 };
