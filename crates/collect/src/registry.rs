@@ -25,6 +25,7 @@ use crate::{
     license::{self, LicenseScan},
     mail::{self, MailFetch, MailProject, MailResolve},
     organisation::Organisation,
+    pypi::{Desk, PypiDataset, PypiDump},
     repo_metadata::{self, RepoMetadata},
 };
 
@@ -41,6 +42,8 @@ pub struct Outside {
     pub license: license::Desk,
     /// What is set about mail.
     pub mail: mail::Settings,
+    /// Where dumps and datasets are made.
+    pub desk: Desk,
 }
 
 impl Outside {
@@ -57,6 +60,7 @@ impl Outside {
             goindex,
             license: license::Desk::new(license),
             mail: mail::Settings::new(place.join("mail"), git),
+            desk: Desk::below(place),
         }
     }
 
@@ -153,6 +157,8 @@ fn entries() -> Vec<Entry> {
             let owners = Organisation::new(outside.http.clone());
             Registered::new(owners.scans(outside.scans()))
         }),
+        entry::<PypiDataset>(|outside| Registered::new(PypiDataset::new(outside.desk.clone()))),
+        entry::<PypiDump>(|outside| Registered::new(PypiDump::new(outside.desk.clone()))),
         entry::<RepoMetadata>(|outside| {
             let metadata = RepoMetadata::new(outside.http.clone());
             Registered::new(metadata.scans(outside.scans()))

@@ -36,6 +36,7 @@ pub(crate) fn with_environment(
         goindex: goindex(settings, &about),
         license: collect::license::Desk::new(license(settings, &about)?),
         mail: mail(settings, &about)?,
+        desk: crate::objects::desk(settings)?,
     })
 }
 

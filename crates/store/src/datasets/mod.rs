@@ -38,7 +38,7 @@ pub use library::{Datasets, Generation, Library};
 pub use lookup::{ProjectFile, Provider};
 pub use reader::{Dataset, Entries, Entry};
 pub use record::{FileRecord, Versions, normalised, required_project};
-pub use update::{Updated, Workshop, update};
+pub use update::{Updated, Workshop, hash, update};
 pub use writer::{Writer, Written};
 
 /// Why a dataset could not be read or built.

@@ -195,7 +195,7 @@ fn add_rows(
 }
 
 /// The SHA-256 of a file, in hexadecimal.
-pub(super) fn hash(file: &Path) -> std::io::Result<String> {
+pub fn hash(file: &Path) -> std::io::Result<String> {
     let mut digest = Sha256::new();
     let mut file = std::fs::File::open(file)?;
     let mut buffer = vec![0; 256 << 10];

@@ -259,7 +259,8 @@ async fn rebuild(world: &World, seed: u64) {
 async fn read(library: Library, ended: Arc<AtomicBool>, answers: Arc<AtomicU64>) {
     let mut newest = 0;
     // Often enough to meet every generation; without a pause readers would leave builders no time.
-    let mut pace = tokio::time::interval(Duration::from_millis(2));
+    let mut pace = tokio::time::interval(Duration::from_millis(20));
+    pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let is_last = ended.load(Ordering::Relaxed);
         if let Some(generation) = library.current().await.unwrap() {
