@@ -26,7 +26,10 @@ use crate::{
     license::{self, LicenseScan},
     mail::{self, MailFetch, MailFetchInbox, MailProject, MailResolve, MailSenders},
     organisation::Organisation,
-    pypi::{self, PypiAudit, PypiCrawl, PypiFile, PypiFollow, PypiNumber, PypiProject},
+    pypi::{
+        self, Desk, PypiAudit, PypiCrawl, PypiDataset, PypiDump, PypiFile, PypiFollow, PypiNumber,
+        PypiProject,
+    },
     repo_metadata::{self, RepoMetadata},
 };
 
@@ -48,6 +51,8 @@ pub struct Outside {
     pub issues_of_all: bool,
     /// What is set about the Python index.
     pub pypi: pypi::Settings,
+    /// Where dumps and datasets are made.
+    pub desk: Desk,
 }
 
 impl Outside {
@@ -66,6 +71,7 @@ impl Outside {
             mail: mail::Settings::new(place.join("mail"), git),
             issues_of_all: false,
             pypi: pypi::Settings::default(),
+            desk: Desk::below(place),
         }
     }
 
@@ -186,6 +192,8 @@ fn entries() -> Vec<Entry> {
         entry::<PypiProject>(|outside| {
             Registered::new(PypiProject::new(outside.http.clone(), outside.pypi.clone()))
         }),
+        entry::<PypiDataset>(|outside| Registered::new(PypiDataset::new(outside.desk.clone()))),
+        entry::<PypiDump>(|outside| Registered::new(PypiDump::new(outside.desk.clone()))),
         entry::<RepoMetadata>(|outside| {
             let metadata = RepoMetadata::new(outside.http.clone());
             Registered::new(

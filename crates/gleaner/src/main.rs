@@ -9,6 +9,7 @@ mod data_directory;
 mod error;
 mod followed;
 mod logging;
+mod objects;
 mod outside;
 mod printer;
 mod rounds;

@@ -37,6 +37,7 @@ pub(crate) fn with_environment(
         license: collect::license::Desk::new(license(settings, &about)?),
         mail: mail(settings, &about)?,
         issues_of_all: settings.issues_of_all && crate::rounds::is_on(settings, "forge-activity"),
+        desk: crate::objects::desk(settings)?,
     })
 }
 

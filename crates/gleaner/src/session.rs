@@ -79,6 +79,7 @@ impl Session {
             let mut settings = config.settings();
             if let Ok(data) = self.data_directory() {
                 settings.fetched = data.join("git");
+                settings.home.clone_from(&data);
                 if !settings.license.home_is_set {
                     settings.license.home = data.join("license");
                 }

@@ -70,6 +70,17 @@ impl Problem {
 }
 
 impl Problem {
+    /// The datasets cannot be read. The cause goes to the log.
+    pub(crate) fn datasets(error: impl std::fmt::Display) -> Self {
+        tracing::warn!(%error, "a request failed for the datasets");
+        Self {
+            code: "E-UPSTREAM-ANSWER",
+            title: "The datasets cannot be read",
+            status: 503,
+            detail: None,
+        }
+    }
+
     /// What we have could not be written down. The cause goes to the log.
     pub(crate) fn internal(error: impl std::fmt::Display) -> Self {
         tracing::warn!(%error, "an answer could not be written");

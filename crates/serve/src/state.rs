@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::Engine;
 use futures_util::future::BoxFuture;
+use store::datasets::Library;
 
 use crate::{counts::Counts, hooks::Recent, metrics::Recorder};
 
@@ -25,6 +26,8 @@ pub struct Web {
     pub(crate) hook_secrets: Arc<Vec<String>>,
     /// Hooks that were believed lately.
     pub(crate) recent_hooks: Arc<Recent>,
+    /// The datasets of the Python index.
+    pub(crate) library: Option<Arc<Library>>,
 }
 
 impl Web {
@@ -38,6 +41,7 @@ impl Web {
             banner: None,
             hook_secrets: Arc::default(),
             recent_hooks: Arc::default(),
+            library: None,
         }
     }
 
@@ -45,6 +49,12 @@ impl Web {
     pub fn hook_secrets(mut self, secrets: Vec<String>) -> Self {
         let secrets = secrets.into_iter().filter(|secret| !secret.is_empty());
         self.hook_secrets = Arc::new(secrets.collect());
+        self
+    }
+
+    /// Answers questions about the Python index from these datasets.
+    pub fn library(mut self, library: Library) -> Self {
+        self.library = Some(Arc::new(library));
         self
     }
 

@@ -14,6 +14,9 @@
 //! | [`goindex`] | tags, the Go module versions they name, and the feed of them |
 //! | [`license`] | what scanners find in files, and what that makes of repositories |
 //! | [`mail`] | what mail archives hold, the messages in it, threads, patch series, search |
+//! | [`objects`] | where dumps and datasets are: a directory or S3 |
+//! | [`dumps`] | every file of a Python index, as objects |
+//! | [`datasets`] | look-ups of import names and requirements, built from dumps |
 //! | [`drill`] | what drills write, to be counted |
 //! | [`http_cache`] | answers of upstreams with their validators, bounded |
 //! | [`manifest_blobs`] | contents of manifests by their id, bounded |
@@ -30,9 +33,11 @@
 //! [`repositories::Renamed`]); an error is always the database's.
 
 pub mod contributors;
+pub mod datasets;
 pub mod declared_names;
 pub mod distribution;
 pub mod drill;
+pub mod dumps;
 pub mod forge_hosts;
 pub mod goindex;
 pub mod group_sources;
@@ -42,6 +47,7 @@ pub mod license;
 pub mod mail;
 pub mod manifest_blobs;
 pub mod metadata;
+pub mod objects;
 pub mod observed;
 pub mod owner_packages;
 pub mod pypi;

@@ -8,6 +8,8 @@
 //! | `pypi/project` | the index | reads the page of a project, and what happened to its files |
 //! | `pypi/file` | where the file lies | reads a distribution: requirements, modules |
 //! | `pypi/number` | nobody | gives numbers to changes, for those who follow them |
+//! | `pypi/dump` | nobody | writes what changed into files |
+//! | `pypi/dataset` | nobody | builds look-up files from dumps |
 //!
 //! The seed's words: `ProcessAllProjects` is `pypi/crawl`, whose fan-in is the engine's, without
 //! shards; `PeriodicallyProcessChangelog` and `ProcessChangelog` are `pypi/follow`; `ProcessProject`
@@ -20,6 +22,9 @@ mod audit;
 mod chosen;
 mod compare;
 mod crawl;
+pub mod dataset;
+mod desk;
+pub mod dump;
 mod file;
 mod follow;
 mod index;
@@ -41,6 +46,9 @@ pub use self::{
     audit::{PypiAudit, unit as audit_unit},
     chosen::Chosen,
     crawl::{PypiCrawl, unit as crawl_unit},
+    dataset::PypiDataset,
+    desk::Desk,
+    dump::PypiDump,
     file::{PypiFile, unit_at as file_unit},
     follow::{PypiFollow, unit as follow_unit},
     kept_parts::KeptParts,

@@ -1,5 +1,8 @@
-//! `gleaner pypi`: Python distributions, read without a database.
+//! `gleaner pypi`: Python distributions, read without a database; dumps and datasets of an index.
 
+mod dataset;
+mod dump;
+mod lookup;
 mod remote;
 
 use std::{
@@ -23,13 +26,18 @@ use crate::{
     session::Session,
 };
 
-/// Read Python distributions
+/// Read Python distributions; dump what an index holds, and look it up
 #[derive(Debug, Subcommand)]
 #[command(before_help = "Examples:
   gleaner pypi file requests-2.32.3-py3-none-any.whl
   gleaner pypi file https://host/path/six-1.16.0-py2.py3-none-any.whl --format json")]
 pub(crate) enum PypiCommand {
     File(FileArgs),
+    Dump(dump::DumpArgs),
+    #[command(subcommand)]
+    Dataset(dataset::DatasetCommand),
+    #[command(subcommand)]
+    Lookup(lookup::LookupCommand),
 }
 
 /// Read a wheel, an egg or a source distribution, and show what it requires and provides
@@ -97,7 +105,15 @@ impl Row for DistributionRow {
 }
 
 pub(crate) async fn run(session: &Session, command: PypiCommand) -> Result<Exit> {
-    let PypiCommand::File(args) = command;
+    match command {
+        PypiCommand::File(args) => file(session, &args).await,
+        PypiCommand::Dump(args) => dump::run(session, &args).await,
+        PypiCommand::Dataset(command) => dataset::run(session, command).await,
+        PypiCommand::Lookup(command) => lookup::run(session, command).await,
+    }
+}
+
+async fn file(session: &Session, args: &FileArgs) -> Result<Exit> {
     let row = if remote::is_address(&args.file) {
         remote::read(session, &args.file).await?
     } else {

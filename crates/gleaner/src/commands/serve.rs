@@ -85,7 +85,10 @@ pub(crate) async fn serve(session: &Session, args: ServeArgs) -> Result<Exit> {
         None => rounds::worker(engine.clone(), settings, &args.work.kinds)?,
     };
     catch_up(session, &engine).await?;
-    let web = web::Listening::bind(session, settings.server.listen).await?;
+    let mut web = web::Listening::bind(session, settings.server.listen).await?;
+    if demo.is_none() {
+        web = web.with_datasets(session)?;
+    }
     let stop = Stop::on_signals(session.printer.clone());
     let banner = demo.as_ref().map(demo::Demo::banner);
     let web = web.answer(engine.clone(), banner, stop.gently.clone());
@@ -108,6 +111,7 @@ pub(crate) async fn web(session: &Session, args: WebArgs) -> Result<Exit> {
     let settings = session.settings_with(args.web.listen.as_deref())?;
     let engine = session.engine().await?;
     let web = web::Listening::bind(session, settings.server.listen).await?;
+    let web = web.with_datasets(session)?;
     let stop = Stop::on_signals(session.printer.clone());
     let ended = web
         .answer(engine.clone(), None, stop.gently.clone())

@@ -89,8 +89,8 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         name: "objects",
         example_name: None,
-        doc: "Dumps, datasets and raw answers live in `objects` below the data directory.",
-        keys: &[],
+        doc: "Where dumps and datasets are kept.",
+        keys: &OBJECTS,
     },
     Section {
         name: "work",
@@ -195,6 +195,33 @@ pub(crate) static SECTIONS: &[Section] = &[
     },
 ];
 
+static OBJECTS: [Key; 5] = [
+    unset(
+        "url",
+        Kind::Line,
+        "s3://bucket/prod/v1",
+        "`s3://BUCKET/PREFIX`, or a directory. Without it: `objects` below the data directory. The bucket must exist.",
+    ),
+    unset(
+        "endpoint",
+        Kind::BaseUrl,
+        "https://s3.example.org",
+        "The server that speaks S3, when it is not Amazon's.",
+    ),
+    key("region", Kind::Line, "us-east-1", "The bucket's region."),
+    unset(
+        "access_key_file",
+        Kind::Line,
+        "/etc/gleaner/s3-access-key",
+        "A file with the access key. Keys themselves never stand in this file; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN work too. Without any, the machine's own role is used.",
+    ),
+    unset(
+        "secret_key_file",
+        Kind::Line,
+        "/etc/gleaner/s3-secret-key",
+        "A file with the secret that belongs to the access key.",
+    ),
+];
 static DISTRIBUTION: [Key; 8] = {
     let [enabled, workers, cadence, max_run] = round_keys("4", "180d", "30m");
     [

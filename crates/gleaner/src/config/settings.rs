@@ -11,6 +11,7 @@ use super::{Config, Origin, SECTIONS, Value};
 pub(crate) struct Settings {
     pub(crate) server: Server,
     pub(crate) database: Database,
+    pub(crate) objects: ObjectStore,
     pub(crate) work: Work,
     /// By the name of the section: `distribution`, `repo_metadata`…
     pub(crate) rounds: BTreeMap<&'static str, Round>,
@@ -25,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) pools: BTreeMap<String, Pool>,
     /// Where git keeps what it fetches; below the data directory where there is one.
     pub(crate) fetched: PathBuf,
+    /// The data directory, where there is one.
+    pub(crate) home: PathBuf,
 }
 
 /// `[server]`
@@ -44,6 +47,17 @@ pub(crate) struct Database {
     pub(crate) sync_every_commit: bool,
     /// In bytes.
     pub(crate) min_free: u64,
+}
+
+/// `[objects]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ObjectStore {
+    /// `None`: a directory below the data directory.
+    pub(crate) url: Option<String>,
+    pub(crate) endpoint: Option<String>,
+    pub(crate) region: Option<String>,
+    pub(crate) access_key_file: Option<PathBuf>,
+    pub(crate) secret_key_file: Option<PathBuf>,
 }
 
 /// `[work]`
@@ -173,6 +187,7 @@ impl Settings {
                 sync_every_commit: database.switch("sync_every_commit"),
                 min_free: database.size("min_free"),
             },
+            objects: objects(&Reader(config, "objects", None)),
             work: Work {
                 shutdown_grace: work.duration("shutdown_grace"),
                 dead_after: work.duration("dead_after"),
@@ -199,6 +214,7 @@ impl Settings {
             upstreams: upstreams.collect(),
             pools: pools.collect(),
             fetched: std::env::temp_dir().join("gleaner-git"),
+            home: std::env::temp_dir().join("gleaner-data"),
             rounds,
         }
     }
@@ -213,6 +229,16 @@ impl Database {
             statement_cache: self.statement_cache,
             sync_every_commit: self.sync_every_commit,
         }
+    }
+}
+
+fn objects(read: &Reader<'_>) -> ObjectStore {
+    ObjectStore {
+        url: read.text("url"),
+        endpoint: read.text("endpoint"),
+        region: read.text("region"),
+        access_key_file: read.text("access_key_file").map(PathBuf::from),
+        secret_key_file: read.text("secret_key_file").map(PathBuf::from),
     }
 }
 

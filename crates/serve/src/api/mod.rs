@@ -7,6 +7,7 @@ mod go;
 pub(crate) mod license;
 mod mail;
 mod operations;
+mod pypi;
 mod repos;
 mod units;
 
@@ -14,7 +15,7 @@ use axum::{
     Json, Router,
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
-    routing::get,
+    routing::{get, post},
 };
 use serde::Serialize;
 use serde_json::json;
@@ -50,6 +51,23 @@ pub(crate) fn router() -> Router<Web> {
         .route("/mail/search", get(mail::search))
         .route("/mail/stats", get(mail::stats))
         .route("/mailing-list/stats", get(mail::old_stats))
+        .route("/pypi/datasets", get(pypi::datasets))
+        .route("/pypi/modules", get(pypi::names))
+        .route("/pypi/modules/{name}", get(pypi::module))
+        .route("/pypi/distributions", post(pypi::distributions))
+        .route(
+            "/pypi/projects/{name}/dependencies",
+            get(pypi::dependencies),
+        )
+        .route(
+            "/pypi/projects/{name}/releases/{version}/dependencies",
+            get(pypi::version_dependencies),
+        )
+        .route(
+            "/pypi/projects/{name}/releases/{version}/artifacts/{filename}/dependencies",
+            get(pypi::file_dependencies),
+        )
+        .route("/pypi/projects/{name}/dependents", get(pypi::dependents))
         .route("/distribution/stats", get(distribution::stats))
         .route("/distribution/gaps", get(distribution::gaps))
         .route("/distribution/gaps.csv", get(distribution::gaps_csv))

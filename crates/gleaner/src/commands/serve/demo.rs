@@ -57,6 +57,8 @@ impl Demo {
         let mut settings = session.settings()?.clone();
         settings.upstreams = doubles(&world, directory.path())?;
         settings.fetched = directory.path().join("git");
+        settings.home = directory.path().to_owned();
+        settings.objects.url = None;
         // Nothing to install, and the same answers on every machine.
         "builtin".clone_into(&mut settings.license.scanner);
         settings.license.home = directory.path().join("license");

@@ -5,12 +5,13 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 use ::db::{Db, schema_state, sql};
 use engine::Engine;
 use serve::{Readiness, Recorder, Web};
+use store::datasets::Library;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     error::{Failure, Result, codes},
-    outside,
+    objects, outside,
     session::{PARTS, Session},
     stop::Stop,
 };
@@ -19,6 +20,7 @@ use crate::{
 pub(super) struct Listening {
     listener: TcpListener,
     hook_secrets: Vec<String>,
+    library: Option<Library>,
 }
 
 /// A web that answers.
@@ -44,7 +46,18 @@ impl Listening {
         Ok(Self {
             listener,
             hook_secrets,
+            library: None,
         })
+    }
+
+    /// Answers questions about the Python index too. Everything else works without.
+    pub(super) fn with_datasets(mut self, session: &Session) -> Result<Self> {
+        let copies = session.settings()?.home.join("cache/datasets");
+        match objects::open(session) {
+            Ok(objects) => self.library = Some(Library::new(objects, copies)),
+            Err(failure) => session.printer.warning(failure.message()),
+        }
+        Ok(self)
     }
 
     /// Answers until `shutdown`.
@@ -57,6 +70,9 @@ impl Listening {
         let readiness = readiness(engine.db().clone());
         let web = Web::new(engine, Recorder::install(), readiness);
         let mut web = web.hook_secrets(self.hook_secrets);
+        if let Some(library) = self.library {
+            web = web.library(library);
+        }
         if let Some(banner) = banner {
             web = web.banner(banner);
         }
