@@ -9,7 +9,7 @@ use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
 };
 
 use axum::{
@@ -30,11 +30,13 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct GitForge {
     made: Mutex<Made>,
+    directory: std::sync::Mutex<Option<tempfile::TempDir>>,
+    /// Whoever makes a repository holds this; true once nobody may any more.
+    closed: Arc<RwLock<bool>>,
 }
 
 #[derive(Debug, Default)]
 struct Made {
-    directory: Option<Arc<tempfile::TempDir>>,
     /// By host and path: the id of the tree they were made of.
     trees: HashMap<String, String>,
 }
@@ -105,6 +107,31 @@ impl GitForge {
         answer.unwrap_or_else(|never| match never {})
     }
 
+    /// Removes all repositories. Tasks that still hold on to the world may never be dropped, so this
+    /// does not wait for them, but for those that are just making one.
+    pub(crate) fn close(&self) {
+        *self.closed.write().unwrap_or_else(PoisonError::into_inner) = true;
+        let directory = self.directory.lock();
+        drop(directory.unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// Where all repositories lie.
+    fn top(&self) -> io::Result<PathBuf> {
+        let directory = self.directory.lock();
+        let mut directory = directory.unwrap_or_else(PoisonError::into_inner);
+        if directory.is_none() {
+            if *self.closed.read().unwrap_or_else(PoisonError::into_inner) {
+                return Err(io::Error::other("the world has ended"));
+            }
+            let new = tempfile::Builder::new()
+                .prefix("gleaner-sim-git-")
+                .tempdir()?;
+            *directory = Some(new);
+        }
+        let top = directory.as_ref().map(|one| one.path().to_owned());
+        top.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     /// Makes a repository, or finds the one that was made of the same files.
     async fn make(
         &self,
@@ -115,18 +142,17 @@ impl GitForge {
         files: Vec<File>,
     ) -> io::Result<PathBuf> {
         let mut made = self.made.lock().await;
-        let directory = if let Some(directory) = &made.directory {
-            Arc::clone(directory)
-        } else {
-            let new = tempfile::Builder::new()
-                .prefix("gleaner-sim-git-")
-                .tempdir()?;
-            Arc::clone(made.directory.insert(Arc::new(new)))
-        };
-        let top = directory.path().to_owned();
+        let top = self.top()?;
         if made.trees.get(key) != Some(&tree) {
             let place = top.join(format!("{key}.git"));
-            let work = move || import(&place, &branch, pushed, &files);
+            let closed = Arc::clone(&self.closed);
+            let work = move || {
+                let closed = closed.read().unwrap_or_else(PoisonError::into_inner);
+                if *closed {
+                    return Err(io::Error::other("the world has ended"));
+                }
+                import(&place, &branch, pushed, &files)
+            };
             tokio::task::spawn_blocking(work)
                 .await
                 .map_err(io::Error::other)??;

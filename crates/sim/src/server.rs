@@ -174,6 +174,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.accepting.abort();
+        self.shared.git.close();
     }
 }
 

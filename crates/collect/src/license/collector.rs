@@ -130,7 +130,8 @@ impl Collector for LicenseScan {
             began: cx.clock().now(),
         };
         let ending = match self.way.to(&repository).await {
-            Ok(source) => scan.run(&source).await,
+            // Boxed: whoever asks git lies deep, and every caller would hold it whole.
+            Ok(source) => Box::pin(scan.run(&source)).await,
             Err(error) => Err(error.into()),
         };
         match ending {

@@ -20,6 +20,8 @@ async fn ask<T>(
     asker: Asker<'_>,
     question: impl Future<Output = Result<T, RemoteError>>,
 ) -> Result<T, Stop> {
+    // Boxed: it lies deep, and every caller would hold it whole.
+    let question = Box::pin(question);
     match asker {
         Some(run) => Ok(remote::ask(run, question).await??),
         None => Ok(question.await?),

@@ -77,7 +77,7 @@ both! {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        println!("{repositories} repositories, {files} files, {} distinct, a slot was idle for {longest_idle:?} at most", distinct.len());
+        eprintln!("{repositories} repositories, {files} files, {} distinct, a slot was idle for {longest_idle:?} at most", distinct.len());
         assert!(longest_idle < LONGEST_IDLE, "{longest_idle:?}");
         assert!(license::current(&db, ids[0]).await.unwrap().is_none());
         world.scanner.hours.add_permits(1);

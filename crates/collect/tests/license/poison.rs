@@ -37,7 +37,7 @@ async fn heavy_scancode_survives_poison() {
     assert_eq!(world.error(id).await, None);
     let found = world.files(id).await;
     for (path, file) in &found {
-        println!(
+        eprintln!(
             "{path:?}: {:?} {:?} {:?}",
             file.spdx, file.problem, file.detail
         );
@@ -63,7 +63,7 @@ fn slow_text() -> String {
     while text.len() < 900_000 {
         at = at.wrapping_mul(1_103_515_245).wrapping_add(12_345) & 0x7fff_ffff;
         text.push_str(words[(at >> 8) % words.len()]);
-        text.push(if at % 11 == 0 { '\n' } else { ' ' });
+        text.push(if at.is_multiple_of(11) { '\n' } else { ' ' });
     }
     text
 }

@@ -45,7 +45,7 @@ async fn heavy_warm_answers_equal_a_stock_run() {
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_larger_trees_equal_a_stock_run() {
     if std::env::var_os("GLEANER_LONG").is_none() {
-        println!("only a long run compares larger trees");
+        eprintln!("only a long run compares larger trees");
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -55,7 +55,7 @@ async fn heavy_larger_trees_equal_a_stock_run() {
     for project in ["flask==3.0.3", "psutil==5.9.8"] {
         match sdist(&settings, directory.path(), project) {
             Ok(tree) => equal(&settings, &tree).await,
-            Err(why) => println!("{project} COULD NOT BE HAD, NOTHING WAS COMPARED: {why}"),
+            Err(why) => eprintln!("{project} COULD NOT BE HAD, NOTHING WAS COMPARED: {why}"),
         }
     }
 }
@@ -65,7 +65,7 @@ pub(crate) fn with_scancode(directory: &Path) -> Option<Settings> {
     let Some(venv) = std::env::var_os("GLEANER_SCANCODE").map(PathBuf::from) else {
         let why = std::env::var("GLEANER_NO_SCANCODE");
         let why = why.unwrap_or_else(|_| "GLEANER_SCANCODE names none".to_owned());
-        println!("NO SCANCODE, NOTHING WAS COMPARED: {why}; see CONTRIBUTING.md");
+        eprintln!("NO SCANCODE, NOTHING WAS COMPARED: {why}; see CONTRIBUTING.md");
         return None;
     };
     let mut settings = settings(directory);
@@ -106,9 +106,9 @@ async fn equal(settings: &Settings, tree: &Path) {
     drop(scanner);
     let theirs = stock(settings, tree).await.unwrap();
     let compared = compare(&ours, &theirs, count);
-    println!("{count} files, {:.2} % equal", compared.share() * 100.0);
+    eprintln!("{count} files, {:.2} % equal", compared.share() * 100.0);
     for difference in &compared.differences {
-        println!("  {difference:?}");
+        eprintln!("  {difference:?}");
     }
     assert!(!theirs.is_empty());
     assert!(compared.share() >= 0.99, "{:?}", compared.differences);

@@ -127,7 +127,7 @@ impl Home {
     /// Trees that lie about.
     pub(crate) fn trees(&self) -> usize {
         let trees = self.directory.path().join("license/work/trees");
-        std::fs::read_dir(trees).map_or(0, |entries| entries.count())
+        std::fs::read_dir(trees).map_or(0, Iterator::count)
     }
 
     pub(crate) fn log(&self) -> String {

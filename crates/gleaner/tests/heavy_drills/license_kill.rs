@@ -37,7 +37,9 @@ async fn heavy_batches_survive_kills() {
         }
         // Enough to be struck in the middle of it.
         let words = "redistribution and use in source and binary forms with or without ";
-        tagged[0].1 += &format!("/* {number} */ {}\n", words.repeat(400));
+        let text = &mut tagged[0].1;
+        text.push_str(&words.repeat(400));
+        text.push_str(&number.to_string());
         let files: Vec<(&str, &str)> = tagged
             .iter()
             .map(|(path, text)| (path.as_str(), text.as_str()))

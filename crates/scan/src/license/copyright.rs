@@ -168,6 +168,8 @@ fn tidy(text: &str) -> Option<String> {
     let text = text
         .replace("©", "(c)")
         .replace("(C)", "(c)")
+        // The end of a quotation, not of a name.
+        .replace("',", " ")
         .replace(['\u{a0}', '\t'], " ");
     let lower = text.to_lowercase();
     let cut = ENDS
@@ -254,6 +256,7 @@ const ENDS: &[&str] = &[
     "see the license",
     "see copying",
     ". see ",
+    ", see ",
     ". this ",
     "see accompanying",
     "redistribution and use",

@@ -20,6 +20,16 @@ fn statements_of_many_shapes() {
             Some("The Rust Project Developers"),
         ),
         (
+            "# Copyright (c) 2009, Jane Doe', John Roe. All rights reserved.",
+            "Copyright (c) 2009, Jane Doe John Roe.",
+            Some("Jane Doe John Roe"),
+        ),
+        (
+            "Copyright 2007 by the Meadow team, see AUTHORS.",
+            "Copyright 2007 by the Meadow team",
+            Some("the Meadow team"),
+        ),
+        (
             "# Copyright (C) 2015 CERN.",
             "Copyright (c) 2015 CERN.",
             Some("CERN"),
