@@ -146,6 +146,7 @@ impl Collector for ForgeActivity {
 }
 
 /// How reading the lists came to its end.
+#[derive(Clone, Copy)]
 enum End {
     All,
     TooMany,

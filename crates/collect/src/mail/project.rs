@@ -14,7 +14,7 @@ use std::{
 use db::{Timestamp, Tx};
 use engine::{Ending, Enqueue, Outcome, Run, RunError};
 use serde::{Deserialize, Serialize};
-use store::mail::{self, Projected};
+use store::mail::{self, Projected, SendersFound};
 
 use super::{Settings, senders};
 use crate::{
@@ -88,6 +88,7 @@ impl Collector for MailProject {
         _cursor: Option<()>,
         cx: &Run,
     ) -> Result<Ending, RunError> {
+        let senders_found = look_senders_up(cx).await?;
         let step = Step {
             now: cx.clock().now(),
             ask_for_issues: self.0.ask_for_issues,
@@ -99,7 +100,7 @@ impl Collector for MailProject {
         let mut report = Report {
             keys_found: found.keys.into_inner(),
             repositories_found: found.signals.into_inner(),
-            senders_found: found.senders.into_inner(),
+            senders_found,
             repositories_asked: found.asked.into_inner(),
             repositories_unknown: found.signals_left.into_inner(),
             senders_unknown: found.senders_left.into_inner(),
@@ -145,6 +146,33 @@ impl Collector for MailProject {
     }
 }
 
+/// Finds out who senders are, as far as that is known here; answers how many turned out to be
+/// somebody.
+async fn look_senders_up(cx: &Run) -> Result<u64, RunError> {
+    let mut known = 0;
+    loop {
+        if cx.cancelled().is_cancelled() {
+            return Err(RunError::Interrupted);
+        }
+        let portion = (cx.clock().now(), Mutex::new(SendersFound::default()));
+        cx.commit(&(), &portion, |tx, (now, place)| {
+            Box::pin(async move {
+                let found = mail::resolve_senders(tx, *now).await?;
+                if let Ok(mut place) = place.lock() {
+                    *place = found;
+                }
+                Ok(())
+            })
+        })
+        .await?;
+        let found = portion.1.into_inner().unwrap_or_default();
+        known += found.known;
+        if !found.more {
+            return Ok(known);
+        }
+    }
+}
+
 struct Batch {
     after: i64,
     now: Timestamp,
@@ -174,7 +202,6 @@ struct Found {
     asked: AtomicU64,
     keys: AtomicU64,
     signals: AtomicU64,
-    senders: AtomicU64,
     signals_left: AtomicI64,
     senders_left: AtomicI64,
 }
@@ -184,7 +211,6 @@ impl Step {
         let keys = mail::backfill_keys(tx).await?;
         self.found.keys.store(keys, Ordering::Relaxed);
         let signals = mail::resolve_signals(tx).await?;
-        let senders = mail::resolve_senders(tx, self.now).await?.known;
         if self.ask_for_issues {
             let wanted = mail::concerned(tx, REPOSITORIES, self.now).await?;
             let units: Vec<Enqueue> = wanted
@@ -197,7 +223,6 @@ impl Step {
         }
         let (signals_left, senders_left) = mail::unresolved(tx).await?;
         self.found.signals.store(signals, Ordering::Relaxed);
-        self.found.senders.store(senders, Ordering::Relaxed);
         self.found
             .signals_left
             .store(signals_left, Ordering::Relaxed);

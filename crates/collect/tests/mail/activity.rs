@@ -156,7 +156,7 @@ both! {
             mirror("PR_7"),
             mirror("PR_8"),
         ];
-        let bytes: Vec<&[u8]> = mails.iter().map(|mail| mail.as_bytes()).collect();
+        let bytes: Vec<&[u8]> = mails.iter().map(String::as_bytes).collect();
         world.import(list, &bytes).await;
         world.run().await;
         assert_eq!(links(&db).await, [

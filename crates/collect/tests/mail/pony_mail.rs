@@ -99,7 +99,10 @@ both! {
             Fault::status(503),
             Fault::HtmlWall,
             Fault::ResetInBody,
+            Fault::status(502),
             Fault::too_many(sim::RetryAfter::Seconds(30)),
+            Fault::too_many(sim::RetryAfter::DateIn(30)),
+            Fault::status(400),
             Fault::status(404),
         ] {
             world.server.plan().clear();
@@ -137,5 +140,25 @@ both! {
         world.settings.backfill_months = 0;
         world.fetch().await;
         assert_eq!(world.ids(list).await.len(), 10);
+    }
+
+    async fn separators_and_damaged_bytes_of_a_month_are_taken_as_they_are(db: TestDb) {
+        let world = World::new(&db).await;
+        // As ezmlm wrote it, with its own first line; and one without, of which the archive has lost
+        // what was not UTF-8 while the header still names the old charset.
+        let ezmlm = format!(
+            "From dev-return-5233-x=y.org@example.apache.org Sat Jan 06 08:58:08 2018\n{}",
+            source("ezmlm@x", "2018-01-06T08:58:08Z", "kept")
+        );
+        world.pony.put(DEV, "2018-01-06T08:58:08Z", ezmlm);
+        let damaged = source("damaged@x", "2018-01-07T00:00:00Z", "lost")
+            .replace("\n\n", "\nContent-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: 8bit\n\ncaf\u{fffd} ");
+        world.pony.put(DEV, "2018-01-07T00:00:00Z", damaged);
+        let list = world.register(Archive::PonyMail, DEV).await;
+        world.run().await;
+        assert_eq!(world.ids(list).await, ["ezmlm@x", "damaged@x"]);
+        let body = async |id: &str| mail::by_message_id(&db, id).await.unwrap()[0].body.clone().unwrap();
+        assert_eq!(body("ezmlm@x").await, "Words of ezmlm@x.\nFrom here on more.\n");
+        assert!(body("damaged@x").await.starts_with("caf\u{fffd} Words"), "{}", body("damaged@x").await);
     }
 }

@@ -189,7 +189,7 @@ both! {
                 source(&format!("m{number}@x"), "2018-01-01T00:00:00Z", subject)
             })
             .collect();
-        let bytes: Vec<&[u8]> = mails.iter().map(|mail| mail.as_bytes()).collect();
+        let bytes: Vec<&[u8]> = mails.iter().map(String::as_bytes).collect();
         world.import(list, &bytes).await;
         world.run().await;
         let stats = mail::stats(&db).await.unwrap();

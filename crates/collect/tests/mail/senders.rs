@@ -122,7 +122,7 @@ both! {
             "The list <dev@meadow.example.org>",
         ]);
         let rare = source("rare@x", "2018-01-09T00:00:00Z", "Once").replace("Ada <ada@example.org>", "Rare <rare@example.org>");
-        let bytes: Vec<&[u8]> = written.iter().chain([&rare]).map(|mail| mail.as_bytes()).collect();
+        let bytes: Vec<&[u8]> = written.iter().chain([&rare]).map(String::as_bytes).collect();
         world.import(list, &bytes).await;
         world.run().await;
         assert_eq!(people(&db).await, [

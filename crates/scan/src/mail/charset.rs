@@ -16,6 +16,8 @@ use std::borrow::Cow;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use mail_parser::decoders::charsets::map::charset_decoder;
 
+use super::utf7;
+
 /// How the text came about; stored with the message so that repairs can be counted and redone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Repair {
@@ -46,8 +48,9 @@ pub fn decode<'a>(bytes: &'a [u8], label: Option<&str>) -> (Cow<'a, str>, Repair
         }
         (Some(encoding), _) if encoding.is_single_byte() => decode_single_byte(bytes, encoding),
         (Some(encoding), _) => decode_multi_byte(bytes, encoding),
+        (None, Some(label)) if is_utf_7(label) => (Cow::Owned(utf7::decode(bytes)), Repair::None),
         (None, Some(label)) => match charset_decoder(label.as_bytes()) {
-            // Charsets the web forgot: UTF-7 and the code pages of DOS.
+            // Charsets the web forgot: the code pages of DOS.
             Some(decoder) => (Cow::Owned(decoder(bytes)), Repair::None),
             None => decode_unlabelled(bytes, false),
         },

@@ -39,5 +39,6 @@ pub mod text;
 pub mod thread;
 pub mod trailer;
 pub mod transfer;
+mod utf7;
 
 pub use message::{Attachment, DateSource, Hint, ParsedMessage, parse};

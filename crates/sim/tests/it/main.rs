@@ -10,5 +10,7 @@ mod gitea;
 mod github;
 mod github_limits;
 mod gitlab;
+mod issues;
+mod pony_mail;
 mod registries;
 mod world;

@@ -22,6 +22,8 @@ pub struct SendersFound {
     pub known: u64,
     /// Those of whom only the address is known.
     pub email_only: u64,
+    /// There are more to look up.
+    pub more: bool,
 }
 
 /// A sender whom a forge may know.
@@ -31,7 +33,8 @@ pub struct Stranger {
     pub email: String,
 }
 
-/// Looks senders up among all that is known here.
+/// Looks senders up among all that is known here; of those whom nobody knows, so many as fit into one
+/// transaction.
 pub async fn resolve_senders(tx: &mut Tx, now: Timestamp) -> Result<SendersFound, DbError> {
     refuse_lists(tx).await?;
     let mut found = SendersFound {
@@ -43,62 +46,59 @@ pub async fn resolve_senders(tx: &mut Tx, now: Timestamp) -> Result<SendersFound
                    AND NOT mail_sender.automation"
             ))
             .await?,
-        email_only: 0,
+        ..SendersFound::default()
     };
-    loop {
-        let rows = tx
-            .fetch_all(sql!(
-                "SELECT id, email, name FROM mail_sender
-                 WHERE contributor IS NULL AND NOT automation AND identity IS NULL
-                 ORDER BY id LIMIT $1",
-                MOST
-            ))
-            .await?;
-        if rows.is_empty() {
-            return Ok(found);
-        }
-        let mut people = Vec::with_capacity(rows.len());
-        let mut ways = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let (email, name): (String, Option<String>) = (row.get("email")?, row.get("name")?);
-            let account = hidden_account(&email);
-            ways.push(if account.is_some() {
-                "noreply"
-            } else {
-                "email-only"
-            });
-            let account = account.as_deref().map(account_address);
-            let addresses = account.into_iter().chain([email]);
-            let addresses = addresses.filter_map(|one| Address::parse(&one).ok());
-            people.push(Contributor {
-                name,
-                addresses: addresses.collect(),
-            });
-        }
-        let contributors = contributors::upsert_many(tx, &people, now).await?;
-        let ids: Vec<i64> = rows
-            .iter()
-            .map(|row| row.get("id"))
-            .collect::<Result<_, _>>()?;
-        for (way, contributor) in ways.iter().zip(&contributors) {
-            match (contributor, *way) {
-                (None, _) => {}
-                (_, "noreply") => found.known += 1,
-                _ => found.email_only += 1,
-            }
-        }
-        tx.execute_bulk(
-            sql!(
-                "UPDATE mail_sender SET contributor = r.contributor, identity = r.way FROM {rows}
-                 WHERE mail_sender.id = r.id"
-            ),
-            Bulk::new()
-                .ints("id", ids)
-                .ints("contributor", contributors)
-                .texts("way", ways.iter().map(|way| (*way).to_owned())),
-        )
+    let rows = tx
+        .fetch_all(sql!(
+            "SELECT id, email, name FROM mail_sender
+             WHERE contributor IS NULL AND NOT automation AND identity IS NULL
+             ORDER BY id LIMIT $1",
+            MOST
+        ))
         .await?;
+    found.more = rows.len() == MOST;
+    let mut people = Vec::with_capacity(rows.len());
+    let mut ways = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let (email, name): (String, Option<String>) = (row.get("email")?, row.get("name")?);
+        let account = hidden_account(&email);
+        ways.push(if account.is_some() {
+            "noreply"
+        } else {
+            "email-only"
+        });
+        let account = account.as_deref().map(account_address);
+        let addresses = account.into_iter().chain([email]);
+        let addresses = addresses.filter_map(|one| Address::parse(&one).ok());
+        people.push(Contributor {
+            name,
+            addresses: addresses.collect(),
+        });
     }
+    let contributors = contributors::upsert_many(tx, &people, now).await?;
+    let ids: Vec<i64> = rows
+        .iter()
+        .map(|row| row.get("id"))
+        .collect::<Result<_, _>>()?;
+    for (way, contributor) in ways.iter().zip(&contributors) {
+        match (contributor, *way) {
+            (None, _) => {}
+            (_, "noreply") => found.known += 1,
+            _ => found.email_only += 1,
+        }
+    }
+    tx.execute_bulk(
+        sql!(
+            "UPDATE mail_sender SET contributor = r.contributor, identity = r.way FROM {rows}
+             WHERE mail_sender.id = r.id"
+        ),
+        Bulk::new()
+            .ints("id", ids)
+            .ints("contributor", contributors)
+            .texts("way", ways.iter().map(|way| (*way).to_owned())),
+    )
+    .await?;
+    Ok(found)
 }
 
 /// Lists that write in the place of people are nobody, whenever they turn out to be lists.
