@@ -8,6 +8,8 @@ use collect::{
 };
 use engine::Engine;
 
+pub(crate) mod python_index;
+
 use crate::{
     config::{self, Settings, Upstream},
     error::{Failure, Result, codes},
@@ -29,13 +31,15 @@ pub(crate) fn with_environment(
     settings: &Settings,
     environment: &[(String, String)],
 ) -> Result<Outside> {
-    let about = about(settings, environment)?;
+    let mut about = about(settings, environment)?;
+    let pypi = python_index::settings(settings, environment, &mut about)?;
     Ok(Outside {
         http: client(engine, &about)?,
         distribution: distribution(settings),
         goindex: goindex(settings, &about),
         license: collect::license::Desk::new(license(settings, &about)?),
         mail: mail(settings, &about)?,
+        pypi,
     })
 }
 

@@ -1,6 +1,8 @@
-//! `gleaner pypi`: Python distributions, read without a database.
+//! `gleaner pypi`: a Python index, and single distributions, which need no database.
 
+mod crawl;
 mod remote;
+mod shown;
 
 use std::{
     fmt::Display,
@@ -23,12 +25,18 @@ use crate::{
     session::Session,
 };
 
-/// Read Python distributions
+/// Crawl a Python index, follow it, and read distributions
 #[derive(Debug, Subcommand)]
 #[command(before_help = "Examples:
+  gleaner pypi crawl --full
+  gleaner pypi status
   gleaner pypi file requests-2.32.3-py3-none-any.whl
   gleaner pypi file https://host/path/six-1.16.0-py2.py3-none-any.whl --format json")]
 pub(crate) enum PypiCommand {
+    Crawl(crawl::CrawlArgs),
+    Status(shown::StatusArgs),
+    Show(shown::ShowArgs),
+    Reprocess(shown::ReprocessArgs),
     File(FileArgs),
 }
 
@@ -97,7 +105,21 @@ impl Row for DistributionRow {
 }
 
 pub(crate) async fn run(session: &Session, command: PypiCommand) -> Result<Exit> {
-    let PypiCommand::File(args) = command;
+    let args = match command {
+        PypiCommand::File(args) => args,
+        PypiCommand::Crawl(args) => {
+            return crawl::run(session, &session.engine().await?, &args).await;
+        }
+        PypiCommand::Status(args) => {
+            return shown::status(session, &session.engine().await?, &args).await;
+        }
+        PypiCommand::Show(args) => {
+            return shown::show(session, &session.engine().await?, &args).await;
+        }
+        PypiCommand::Reprocess(args) => {
+            return shown::reprocess(session, &session.engine().await?, &args).await;
+        }
+    };
     let row = if remote::is_address(&args.file) {
         remote::read(session, &args.file).await?
     } else {

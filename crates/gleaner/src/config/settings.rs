@@ -18,6 +18,7 @@ pub(crate) struct Settings {
     pub(crate) goindex: GoIndex,
     pub(crate) license: License,
     pub(crate) mail: Mail,
+    pub(crate) pypi: Pypi,
     /// By the name of the upstream: `deps.dev`, `github.com`…
     pub(crate) upstreams: BTreeMap<String, Upstream>,
     pub(crate) pools: BTreeMap<String, Pool>,
@@ -114,6 +115,17 @@ pub(crate) struct Mail {
     pub(crate) rules: Vec<PathBuf>,
 }
 
+/// `[pypi]`, beside what every round has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pypi {
+    pub(crate) index_url: Option<String>,
+    pub(crate) allow: Vec<String>,
+    pub(crate) deny: Vec<String>,
+    pub(crate) overlap: u32,
+    pub(crate) page_cadence: Duration,
+    pub(crate) keep: u64,
+}
+
 /// `[upstream.NAME]`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Upstream {
@@ -190,6 +202,7 @@ impl Settings {
             },
             license: license(&Reader(config, "license", None)),
             mail: mail(&Reader(config, "mail", None)),
+            pypi: pypi(&Reader(config, "pypi", None)),
             upstreams: upstreams.collect(),
             pools: pools.collect(),
             fetched: std::env::temp_dir().join("gleaner-git"),
@@ -221,6 +234,17 @@ fn mail(read: &Reader<'_>) -> Mail {
         mirror_handling: handling.unwrap_or_default(),
         resolver_workers: read.count("resolver_workers").unwrap_or(1),
         rules: read.paths("rules"),
+    }
+}
+
+fn pypi(read: &Reader<'_>) -> Pypi {
+    Pypi {
+        index_url: read.text("index_url"),
+        allow: read.addresses("allow"),
+        deny: read.addresses("deny"),
+        overlap: read.count("overlap").unwrap_or(5_000),
+        page_cadence: read.duration("page_cadence"),
+        keep: read.size("keep"),
     }
 }
 
