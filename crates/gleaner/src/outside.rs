@@ -8,6 +8,8 @@ use collect::{
 };
 use engine::Engine;
 
+pub(crate) mod python_index;
+
 use crate::{
     config::{self, Settings, Upstream},
     error::{Failure, Result, codes},
@@ -29,7 +31,8 @@ pub(crate) fn with_environment(
     settings: &Settings,
     environment: &[(String, String)],
 ) -> Result<Outside> {
-    let about = about(settings, environment)?;
+    let mut about = about(settings, environment)?;
+    let pypi = python_index::settings(settings, environment, &mut about)?;
     Ok(Outside {
         http: client(engine, &about)?,
         distribution: distribution(settings),
@@ -38,6 +41,7 @@ pub(crate) fn with_environment(
         mail: mail(settings, &about)?,
         issues_of_all: settings.issues_of_all && crate::rounds::is_on(settings, "forge-activity"),
         desk: crate::objects::desk(settings)?,
+        pypi,
     })
 }
 

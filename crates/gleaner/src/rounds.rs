@@ -22,7 +22,12 @@ use crate::{
 };
 
 /// Woken by others or asking others than their round does: its cadence is not theirs.
-const KEEPS_CADENCE: &[&str] = &["goindex/publish", "goindex/vanity"];
+const KEEPS_CADENCE: &[&str] = &[
+    "goindex/publish",
+    "goindex/vanity",
+    "pypi/audit",
+    "pypi/number",
+];
 
 /// A worker for the rounds that are switched on, or for those of `only`: kinds, or whole rounds.
 pub(crate) fn worker(engine: Engine, settings: &Settings, only: &[String]) -> Result<Worker> {

@@ -175,6 +175,16 @@ impl Http {
         }
     }
 
+    /// Makes an upstream known that a person named after the start; one that is known stays as it is.
+    pub fn introduce(&self, name: &str, settings: &UpstreamSettings) -> Result<(), SettingsError> {
+        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.contains_key(name) {
+            let upstream = Upstream::new(name, settings.clone())?;
+            known.insert(name.to_owned(), Arc::new(upstream));
+        }
+        Ok(())
+    }
+
     /// One cheap request, outside budgets and breaker: does the upstream work?
     pub async fn probe(&self, upstream: &str) -> Result<(), Box<Unknown>> {
         let Ok(upstream) = self.0.upstream(upstream) else {

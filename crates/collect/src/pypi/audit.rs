@@ -84,7 +84,7 @@ impl Collector for PypiAudit {
         _cursor: Option<()>,
         cx: &Run,
     ) -> Result<Ending, RunError> {
-        let address = self.settings.located(cx.db()).await?;
+        let address = self.settings.located(cx.db(), &self.http).await?;
         let known = pypi::index(cx.db()).await?;
         if known.full_finished_at.is_none() {
             let at = cx.clock().now().plus(Duration::from_hours(1));

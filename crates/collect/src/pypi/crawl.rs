@@ -92,7 +92,7 @@ impl Collector for PypiCrawl {
         cursor: Option<Progress>,
         cx: &Run,
     ) -> Result<Ending, RunError> {
-        let address = self.settings.located(cx.db()).await?;
+        let address = self.settings.located(cx.db(), &self.http).await?;
         let begun = cursor.and_then(|progress| Some((progress.window?, progress.projects)));
         let (window, projects) = match begun {
             Some(begun) => begun,

@@ -124,7 +124,7 @@ impl Collector for PypiFile {
         if !file.unread && file.extractor_version == Some(self.extractor) {
             return nothing("it was read before");
         }
-        let address = self.settings.located(cx.db()).await?;
+        let address = self.settings.located(cx.db(), &self.http).await?;
         let Some((upstream, path)) = address.place(&file.url) else {
             let read = self.refused("address", "its address cannot be asked".into());
             return Ok(self.end(cx, file, read, None, "nobody"));

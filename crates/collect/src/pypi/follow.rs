@@ -125,7 +125,7 @@ impl Collector for PypiFollow {
         cursor: Option<Progress>,
         cx: &Run,
     ) -> Result<Ending, RunError> {
-        let address = self.settings.located(cx.db()).await?;
+        let address = self.settings.located(cx.db(), &self.http).await?;
         let mut progress = cursor.unwrap_or_default();
         let open = match progress.open.take() {
             Some(open) => open,

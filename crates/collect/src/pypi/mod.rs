@@ -56,7 +56,7 @@ pub use self::{
     project::{PypiProject, unit as project_unit},
     remote_file::{MOST_WHOLE, RemoteFault, RemoteFile, RemoteRead, Told, read_remote, read_told},
 };
-use crate::http::Session;
+use crate::http::{Http, Session, UpstreamSettings};
 
 /// The slots of the round.
 const POOL: &str = "pypi";
@@ -102,16 +102,24 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Where the index is.
-    async fn located(&self, db: &Db) -> Result<IndexAddress, RunError> {
+    /// Where the index is: as it is set, else where the one is that a person had crawled.
+    async fn located(&self, db: &Db, http: &Http) -> Result<IndexAddress, RunError> {
         if let Some(address) = &self.address {
             return Ok(address.clone());
         }
         let known = store::pypi::address(db).await?;
         let known = known.ok_or_else(|| RunError::unit("nobody has said where the index is"))?;
-        IndexAddress::parse(&known)
-            .map(IndexAddress::by_host)
-            .map_err(RunError::unit)
+        let address = IndexAddress::parse(&known)
+            .map_err(RunError::unit)?
+            .by_host();
+        let upstream = UpstreamSettings {
+            // Whoever had it crawled wants it asked, wherever it lies.
+            allow_private: true,
+            ..UpstreamSettings::at(address.origin())
+        };
+        http.introduce(address.upstream(), &upstream)
+            .map_err(RunError::unit)?;
+        Ok(address)
     }
 
     fn index<'r>(&'r self, session: &'r Session, address: &'r IndexAddress) -> Index<'r> {

@@ -94,7 +94,7 @@ impl Collector for PypiProject {
     ) -> Result<Ending, RunError> {
         let name = subject.project;
         let session = self.http.for_run(cx);
-        let address = self.settings.located(cx.db()).await?;
+        let address = self.settings.located(cx.db(), &self.http).await?;
         let index = self.settings.index(&session, &address);
         let before = pypi::project(cx.db(), &name).await?;
         let required = before.as_ref().and_then(|known| known.required);

@@ -5,5 +5,6 @@
 mod crawling;
 mod following;
 mod odd_files;
+mod real_index;
 mod whole_index;
 mod world;

@@ -31,7 +31,7 @@ both! {
         let index = &world.index;
         let whole = contents("good", 0).wheel();
         let file = |name: &str, bytes: Vec<u8>| index.file("odd", "1.0", name, bytes);
-        file("odd-1.0-py3-none-any.whl", b"<html>no</html>".to_vec());
+        file("odd-1.0-py3-none-any.whl", b"this is no archive".to_vec());
         file("odd-1.1-py3-none-any.whl", whole[..whole.len() / 2].to_vec());
         let escape = zip(&[("../../etc/passwd".into(), Vec::new()), ("odd-1.2.dist-info/METADATA".into(), b"Name: odd\n".to_vec())]);
         file("odd-1.2-py3-none-any.whl", escape);

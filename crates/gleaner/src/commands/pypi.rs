@@ -1,9 +1,12 @@
-//! `gleaner pypi`: Python distributions, read without a database; dumps and datasets of an index.
+//! `gleaner pypi`: a Python index, dumps and datasets of it, and single distributions, which need no
+//! database.
 
+mod crawl;
 mod dataset;
 mod dump;
 mod lookup;
 mod remote;
+mod shown;
 
 use std::{
     fmt::Display,
@@ -26,12 +29,18 @@ use crate::{
     session::Session,
 };
 
-/// Read Python distributions; dump what an index holds, and look it up
+/// Crawl a Python index and follow it, dump it and look it up; read distributions
 #[derive(Debug, Subcommand)]
 #[command(before_help = "Examples:
+  gleaner pypi crawl --full
+  gleaner pypi status
   gleaner pypi file requests-2.32.3-py3-none-any.whl
   gleaner pypi file https://host/path/six-1.16.0-py2.py3-none-any.whl --format json")]
 pub(crate) enum PypiCommand {
+    Crawl(crawl::CrawlArgs),
+    Status(shown::StatusArgs),
+    Show(shown::ShowArgs),
+    Reprocess(shown::ReprocessArgs),
     File(FileArgs),
     Dump(dump::DumpArgs),
     #[command(subcommand)]
@@ -106,6 +115,12 @@ impl Row for DistributionRow {
 
 pub(crate) async fn run(session: &Session, command: PypiCommand) -> Result<Exit> {
     match command {
+        PypiCommand::Crawl(args) => crawl::run(session, &session.engine().await?, &args).await,
+        PypiCommand::Status(args) => shown::status(session, &session.engine().await?, &args).await,
+        PypiCommand::Show(args) => shown::show(session, &session.engine().await?, &args).await,
+        PypiCommand::Reprocess(args) => {
+            shown::reprocess(session, &session.engine().await?, &args).await
+        }
         PypiCommand::File(args) => file(session, &args).await,
         PypiCommand::Dump(args) => dump::run(session, &args).await,
         PypiCommand::Dataset(command) => dataset::run(session, command).await,

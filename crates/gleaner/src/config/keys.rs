@@ -411,7 +411,54 @@ static GOINDEX: [Key; 8] = {
         ),
     ]
 };
-static PYPI: [Key; 4] = round_keys("8", "1d", "30m");
+static PYPI: [Key; 10] = {
+    let [enabled, workers, cadence, max_run] = round_keys("8", "5m", "30m");
+    [
+        enabled,
+        workers,
+        Key {
+            doc: "Least time between two looks at what has changed on the index.",
+            ..cadence
+        },
+        max_run,
+        unset(
+            "index_url",
+            Kind::BaseUrl,
+            "https://index.example.org/simple",
+            "The root of the index, as pip takes it. Without it: the one that pip is configured with (PIP_INDEX_URL, pip.conf), else the one that `gleaner pypi crawl` was told or found.",
+        ),
+        unset(
+            "allow",
+            Kind::Addresses,
+            "django*,zope.*",
+            "Only these projects: names, or patterns with `*` for anything.",
+        ),
+        unset(
+            "deny",
+            Kind::Addresses,
+            "*-nightly",
+            "Never these projects: names, or patterns with `*` for anything.",
+        ),
+        key(
+            "overlap",
+            Kind::count(0, 1_000_000, "serials cannot be negative"),
+            "5000",
+            "So many serials below the safe one are looked at again, since lines of a changelog may become visible late.",
+        ),
+        key(
+            "page_cadence",
+            Kind::Duration,
+            "1d",
+            "How often every page is asked for, where neither a changelog nor serials tell what has changed.",
+        ),
+        key(
+            "keep",
+            Kind::Size,
+            "4GiB",
+            "So much of fetched files is kept in the database, so that a newer extractor need not ask for them again.",
+        ),
+    ]
+};
 static REPO_METADATA: [Key; 4] = round_keys("2", "7d", "5m");
 static ORGANISATION: [Key; 4] = round_keys("1", "1d", "30m");
 static FORGE_ACTIVITY: [Key; 5] = {

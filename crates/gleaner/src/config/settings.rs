@@ -21,6 +21,7 @@ pub(crate) struct Settings {
     pub(crate) mail: Mail,
     /// `[forge_activity]`: ask for the issues of all repositories.
     pub(crate) issues_of_all: bool,
+    pub(crate) pypi: Pypi,
     /// By the name of the upstream: `deps.dev`, `github.com`…
     pub(crate) upstreams: BTreeMap<String, Upstream>,
     pub(crate) pools: BTreeMap<String, Pool>,
@@ -131,6 +132,17 @@ pub(crate) struct Mail {
     pub(crate) rules: Vec<PathBuf>,
 }
 
+/// `[pypi]`, beside what every round has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pypi {
+    pub(crate) index_url: Option<String>,
+    pub(crate) allow: Vec<String>,
+    pub(crate) deny: Vec<String>,
+    pub(crate) overlap: u32,
+    pub(crate) page_cadence: Duration,
+    pub(crate) keep: u64,
+}
+
 /// `[upstream.NAME]`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Upstream {
@@ -211,6 +223,7 @@ impl Settings {
             issues_of_all: Reader(config, "forge_activity", None)
                 .text("repositories")
                 .is_some_and(|word| word == "all"),
+            pypi: pypi(&Reader(config, "pypi", None)),
             upstreams: upstreams.collect(),
             pools: pools.collect(),
             fetched: std::env::temp_dir().join("gleaner-git"),
@@ -254,6 +267,17 @@ fn mail(read: &Reader<'_>) -> Mail {
         resolver_workers: read.count("resolver_workers").unwrap_or(1),
         sender_search_after: read.count("sender_search_after").map_or(5, i64::from),
         rules: read.paths("rules"),
+    }
+}
+
+fn pypi(read: &Reader<'_>) -> Pypi {
+    Pypi {
+        index_url: read.text("index_url"),
+        allow: read.addresses("allow"),
+        deny: read.addresses("deny"),
+        overlap: read.count("overlap").unwrap_or(5_000),
+        page_cadence: read.duration("page_cadence"),
+        keep: read.size("keep"),
     }
 }
 

@@ -62,6 +62,8 @@ impl Demo {
         // Nothing to install, and the same answers on every machine.
         "builtin".clone_into(&mut settings.license.scanner);
         settings.license.home = directory.path().join("license");
+        let index = world.host_url(collect::pypi::UPSTREAM);
+        settings.pypi.index_url = index.map(|index| format!("{index}/simple/"));
         let url = format!("sqlite:{}", directory.path().join("demo.db").display());
         let db = Db::connect(&url, &settings.database.connection()).await;
         let db = db.map_err(|error| at_database(&url, error))?;
@@ -70,8 +72,9 @@ impl Demo {
         repo::add_batch(&engine, &addresses, None, &settings).await?;
         let forges = follow(&engine, &world).await?;
         let lists = register_lists(&engine).await?;
+        crawl_index(&engine, &settings).await?;
         session.printer.note(&format!(
-            "a demo of {} generated repositories, {forges} simulated forges and {lists} mailing lists; nothing is kept",
+            "a demo of {} generated repositories, {forges} simulated forges, {lists} mailing lists and a Python index; nothing is kept",
             addresses.len()
         ));
         Ok(Self {
@@ -153,6 +156,17 @@ async fn register_lists(engine: &Engine) -> Result<usize> {
         mail::register::register_pony_mail(engine, address, "https://lists.apache.org").await?;
     }
     Ok(lists.len())
+}
+
+/// Has the world's Python index read, and followed when that is done.
+async fn crawl_index(engine: &Engine, settings: &Settings) -> Result<()> {
+    if let Some(found) = outside::python_index::find(settings, &[])? {
+        let address = &found.address;
+        let mut units = vec![collect::pypi::crawl_unit(address, None)];
+        units.extend(collect::pypi::follow_units(address));
+        engine.enqueue(units).await?;
+    }
+    Ok(())
 }
 
 fn local_address(path: &Path) -> Result<RepositoryUrl> {
