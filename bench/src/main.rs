@@ -21,6 +21,7 @@ mod figure;
 mod goindex;
 mod mail;
 mod manifests;
+mod pypi_datasets;
 
 #[derive(Debug, Parser)]
 #[command(name = "bench", about = "Measures the rooms and prints JSON lines")]
@@ -45,6 +46,8 @@ enum Bench {
     Mail(mail::Options),
     /// Every manifest parser over a corpus, on one thread.
     Manifests(manifests::Options),
+    /// Dumps and datasets of a Python index: rates, size, memory, look-ups.
+    PypiDatasets(pypi_datasets::Options),
 }
 
 #[tokio::main]
@@ -63,5 +66,6 @@ async fn main() -> anyhow::Result<()> {
         Bench::Distribution(options) => distribution::run(&options).await,
         Bench::Mail(options) => mail::run(&options).await,
         Bench::Manifests(options) => manifests::run(&options),
+        Bench::PypiDatasets(options) => pypi_datasets::run(&options).await,
     }
 }

@@ -98,7 +98,7 @@ fn runs(go: &Path) -> bool {
 }
 
 /// The user's cache, as the platforms have it.
-fn cache() -> anyhow::Result<PathBuf> {
+pub(crate) fn cache() -> anyhow::Result<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = || set("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let Some(cache) = set("XDG_CACHE_HOME").map(PathBuf::from).or_else(home) else {

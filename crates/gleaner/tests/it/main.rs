@@ -14,6 +14,7 @@ mod license;
 mod mail;
 mod manifest;
 mod pypi;
+mod pypi_datasets;
 mod sandbox;
 mod serving;
 mod simulated;
