@@ -22,6 +22,7 @@ mod goindex;
 mod license;
 mod mail;
 mod manifests;
+mod pypi_datasets;
 
 #[derive(Debug, Parser)]
 #[command(name = "bench", about = "Measures the rooms and prints JSON lines")]
@@ -48,6 +49,8 @@ enum Bench {
     Mail(mail::Options),
     /// Every manifest parser over a corpus, on one thread.
     Manifests(manifests::Options),
+    /// Dumps and datasets of a Python index: rates, size, memory, look-ups.
+    PypiDatasets(pypi_datasets::Options),
 }
 
 #[tokio::main]
@@ -67,5 +70,6 @@ async fn main() -> anyhow::Result<()> {
         Bench::License(options) => license::run(&options).await,
         Bench::Mail(options) => mail::run(&options).await,
         Bench::Manifests(options) => manifests::run(&options),
+        Bench::PypiDatasets(options) => pypi_datasets::run(&options).await,
     }
 }

@@ -20,6 +20,7 @@ mod cluster;
 mod fuzz;
 mod generate;
 mod go;
+mod moto;
 mod one_build;
 #[expect(
     dead_code,

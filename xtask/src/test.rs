@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::bail;
 
-use crate::{go, postgres, scancode, steps};
+use crate::{go, moto, postgres, scancode, steps};
 
 /// Where tests find the run's cluster; a test that is run alone starts its own.
 const CLUSTER: &str = "GLEANER_TEST_POSTGRES";
@@ -55,7 +55,9 @@ fn run_with(args: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<ExitC
     let scancode = scancode::for_tests();
     let scancode = scancode.as_ref();
     let scancode = scancode.map(|(name, value)| (*name, value.as_str()));
-    let environment = environment.iter().copied().chain(inbox);
+    let moto = moto::for_tests();
+    let moto = moto.as_ref().map(|(name, value)| (*name, value.as_str()));
+    let environment = environment.iter().copied().chain(inbox).chain(moto);
     let environment: Vec<_> = environment.chain(url).chain(go).chain(scancode).collect();
 
     let runner = Runner::find();

@@ -121,6 +121,8 @@ impl Http {
             let builder = Client::builder()
                 .tls_backend_preconfigured(tls.clone())
                 .user_agent(settings.user_agent())
+                // The client of object stores brings the other; limits here are made for this one.
+                .http1_only()
                 .redirect(reqwest::redirect::Policy::none())
                 .retry(reqwest::retry::never())
                 .referer(false)

@@ -15,6 +15,7 @@ mod mail;
 mod mail_served;
 mod manifest;
 mod pypi;
+mod pypi_datasets;
 mod sandbox;
 mod serving;
 mod simulated;

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod hooks;
+mod python;
 mod site;
 
 use std::io::Read as _;

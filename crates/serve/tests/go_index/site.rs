@@ -6,6 +6,7 @@ use db::{Clock, Db};
 use engine::Engine;
 use serde_json::Value;
 use serve::{Recorder, Web};
+use store::datasets::Library;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -21,12 +22,20 @@ pub(crate) struct Answer {
 
 impl Site {
     pub(crate) async fn open(db: &Db) -> Self {
+        Self::with(db, None).await
+    }
+
+    /// With datasets of a Python index.
+    pub(crate) async fn with(db: &Db, library: Option<Library>) -> Self {
         let engine = Engine::new(db.clone(), Clock::system());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let readiness: serve::Readiness = Arc::new(|| Box::pin(async { Vec::new() }));
         let web = Web::new(engine, Recorder::install(), readiness);
-        let web = web.hook_secrets(vec![String::new(), "hush".to_owned(), "older".to_owned()]);
+        let mut web = web.hook_secrets(vec![String::new(), "hush".to_owned(), "older".to_owned()]);
+        if let Some(library) = library {
+            web = web.library(library);
+        }
         tokio::spawn(serve::serve(listener, web, std::future::pending()));
         Self(address)
     }

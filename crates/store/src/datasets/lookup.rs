@@ -48,10 +48,17 @@ impl Generation {
         self.datasets.modules.names(prefix, limit)
     }
 
-    /// Import names that are spelled much like this one.
+    /// Import names that are spelled much like this one, the nearest first.
     pub fn similar_modules(&self, name: &str, limit: usize) -> Result<Vec<String>, DatasetError> {
-        let distance = if name.len() < 5 { 1 } else { 2 };
-        self.datasets.modules.similar(name, distance, limit)
+        let modules = &self.datasets.modules;
+        let mut found = modules.similar(name, 1, limit)?;
+        if name.len() >= 5 && found.len() < limit {
+            let nearest = found.clone();
+            let further = modules.similar(name, 2, limit)?.into_iter();
+            found.extend(further.filter(|name| !nearest.contains(name)));
+            found.truncate(limit);
+        }
+        Ok(found)
     }
 
     /// The files of a project, of one version if told, the newest version last.

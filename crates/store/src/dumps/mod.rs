@@ -28,7 +28,7 @@ pub use catalogue::{DUMPS, Dump, Range, Shard, ShardFile, chain, end, ranges};
 pub use row::DumpRow;
 pub(crate) use shard::span;
 pub use shard::{Contents, ShardReader, ShardWriter};
-pub use write::{complete, incremental, plan, read_shard, shard};
+pub use write::{complete, incremental, plan, put_shard, read_shard, shard};
 
 /// Why there is no dump.
 #[derive(Debug, thiserror::Error)]

@@ -74,7 +74,7 @@ pub async fn shard(
             break;
         }
     }
-    put(objects, range, number, writer).await
+    put_shard(objects, range, number, writer).await
 }
 
 /// The word of a shard that is complete.
@@ -151,7 +151,7 @@ async fn changes_after(
         return Ok(None);
     }
     let range = Range { from, to };
-    let shard = put(objects, range, 0, writer).await?;
+    let shard = put_shard(objects, range, 0, writer).await?;
     let dump = Dump::of(range, vec![shard]);
     dump.publish(objects).await?;
     Ok(Some(dump))
@@ -169,7 +169,8 @@ fn write_page(
     Ok((writer, after))
 }
 
-async fn put(
+/// Ends a shard and puts its files where they belong.
+pub async fn put_shard(
     objects: &Objects,
     range: Range,
     number: u32,
@@ -184,7 +185,7 @@ async fn put(
 
 /// Creates the files of a shard and then its word. What is there already stays: then the word is
 /// about that, and of all that race to write a shard, every one says the same of it.
-pub(super) async fn put_files(
+async fn put_files(
     objects: &Objects,
     range: Range,
     number: u32,
