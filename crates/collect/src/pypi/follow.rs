@@ -8,7 +8,7 @@
 //! 3. Else by pages: new names and missing ones at once, every page once in a while.
 //!
 //! The projects found become due, their units run, and the window waits for them, for their files
-//! and for the numbers of what changed; then for what is to follow on it ([`Settings::then`]).
+//! and for the numbers of what changed; then for what is to follow on it (a dump, datasets).
 //! The safe serial moves on when all projects have ended, well or not: those that failed stay due.
 
 use std::{
@@ -234,7 +234,7 @@ impl PypiFollow {
             }
             Next::Over if !open.last && open.projects > 0 => {
                 open.last = true;
-                (self.settings.then)()
+                self.settings.stages(now)
             }
             Next::Over => Vec::new(),
         };

@@ -36,7 +36,7 @@ mod window;
 
 use std::time::Duration;
 
-use db::Db;
+use db::{Db, Timestamp};
 use engine::{Enqueue, Requirement, RunError};
 use scan::python::Limits;
 
@@ -79,9 +79,10 @@ pub struct Settings {
     pub limits: Limits,
     /// Bytes of all files together that are kept to be read again.
     pub keep_bytes: i64,
-    /// What follows on a window whose files have been read and numbered: dumps and datasets hang on
-    /// here. The window is over when they have ended.
-    pub then: fn() -> Vec<Requirement>,
+    /// Whether a window whose files have been read and numbered is dumped.
+    pub dump: bool,
+    /// Whether datasets are built from the dumps.
+    pub datasets: bool,
     manner: Manner,
 }
 
@@ -95,7 +96,8 @@ impl Default for Settings {
             patience: Duration::from_mins(15),
             limits: Limits::default(),
             keep_bytes: 4 << 30,
-            then: Vec::new,
+            dump: true,
+            datasets: true,
             manner: Manner::default(),
         }
     }
@@ -120,6 +122,16 @@ impl Settings {
         http.introduce(address.upstream(), &upstream)
             .map_err(RunError::unit)?;
         Ok(address)
+    }
+
+    /// What follows on a window; it is over when this has ended. A dump has the datasets built.
+    fn stages(&self, now: Timestamp) -> Vec<Requirement> {
+        let next = match (self.dump, self.datasets) {
+            (true, datasets) => dump::incremental(datasets),
+            (false, true) => dataset::unit(),
+            (false, false) => return Vec::new(),
+        };
+        vec![Requirement::soft(next.now()).since(now)]
     }
 
     fn index<'r>(&'r self, session: &'r Session, address: &'r IndexAddress) -> Index<'r> {

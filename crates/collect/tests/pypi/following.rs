@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use db::testing::{TestDb, both};
 use sim::upstreams::{PythonIndex, python_index::Offers};
-use store::pypi;
+use store::{datasets, pypi};
 
 use crate::world::{PARTS, World};
 
@@ -40,6 +40,11 @@ both! {
         assert_eq!(row("beta-1.0-py3-none-any.whl").yanked.as_deref(), Some("wrong"));
         assert!(row("gamma-1.0.tar.gz").quarantined && !row("gamma-1.0.tar.gz").removed);
         assert!(row("alpha-1.0-py3-none-any.whl").change_seq <= before.last_seq, "it did not change");
+
+        // The window was dumped, and look-ups know of it.
+        let objects = world.desk().open().unwrap();
+        let newest = datasets::newest(&objects).await.unwrap().unwrap();
+        assert_eq!(newest.up_to(), status.last_seq);
 
         index.set_status("gamma", "archived");
         index.yank("beta", "1.0", None);

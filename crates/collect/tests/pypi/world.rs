@@ -6,8 +6,8 @@ use collect::{
     collector::Registered,
     http::{self, Http, Limits, UpstreamSettings},
     pypi::{
-        IndexAddress, PypiAudit, PypiCrawl, PypiFile, PypiFollow, PypiNumber, PypiProject,
-        Settings, UPSTREAM, crawl_unit, follow_units,
+        Desk, IndexAddress, PypiAudit, PypiCrawl, PypiDataset, PypiDump, PypiFile, PypiFollow,
+        PypiNumber, PypiProject, Settings, UPSTREAM, crawl_unit, follow_units,
     },
 };
 use db::{Clock, FakeClock, Part, testing::TestDb};
@@ -26,6 +26,8 @@ pub(crate) struct World {
     pub(crate) settings: Settings,
     pub(crate) extractor: i64,
     pub(crate) workers: usize,
+    /// Where dumps and datasets are.
+    place: tempfile::TempDir,
 }
 
 impl World {
@@ -53,7 +55,12 @@ impl World {
             },
             extractor: i64::from(scan::python::EXTRACTOR_VERSION),
             workers: 8,
+            place: tempfile::tempdir().unwrap(),
         }
+    }
+
+    pub(crate) fn desk(&self) -> Desk {
+        Desk::below(self.place.path())
     }
 
     pub(crate) fn address(&self) -> &IndexAddress {
@@ -83,6 +90,8 @@ impl World {
         let all = [
             Registered::new(PypiAudit::new(http.clone(), set())),
             Registered::new(PypiCrawl::new(http.clone(), set())),
+            Registered::new(PypiDataset::new(self.desk())),
+            Registered::new(PypiDump::new(self.desk())),
             Registered::new(PypiFile::new(http.clone(), set()).stamped(self.extractor)),
             Registered::new(PypiFollow::new(http.clone(), set())),
             Registered::new(PypiNumber),

@@ -411,7 +411,7 @@ static GOINDEX: [Key; 8] = {
         ),
     ]
 };
-static PYPI: [Key; 10] = {
+static PYPI: [Key; 12] = {
     let [enabled, workers, cadence, max_run] = round_keys("8", "5m", "30m");
     [
         enabled,
@@ -456,6 +456,18 @@ static PYPI: [Key; 10] = {
             Kind::Size,
             "4GiB",
             "So much of fetched files is kept in the database, so that a newer extractor need not ask for them again.",
+        ),
+        key(
+            "dump",
+            Kind::Switch,
+            "true",
+            "Whether what a look has found is dumped. `gleaner pypi dump` works all the same.",
+        ),
+        key(
+            "datasets",
+            Kind::Switch,
+            "true",
+            "Whether look-up datasets are built from the dumps. `gleaner pypi dataset build` works all the same.",
         ),
     ]
 };

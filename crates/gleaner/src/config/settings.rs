@@ -141,6 +141,8 @@ pub(crate) struct Pypi {
     pub(crate) overlap: u32,
     pub(crate) page_cadence: Duration,
     pub(crate) keep: u64,
+    pub(crate) dump: bool,
+    pub(crate) datasets: bool,
 }
 
 /// `[upstream.NAME]`
@@ -278,6 +280,8 @@ fn pypi(read: &Reader<'_>) -> Pypi {
         overlap: read.count("overlap").unwrap_or(5_000),
         page_cadence: read.duration("page_cadence"),
         keep: read.size("keep"),
+        dump: read.switch("dump"),
+        datasets: read.switch("datasets"),
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) fn settings(
     };
     round.overlap = i64::from(set.overlap);
     round.page_cadence = set.page_cadence;
+    round.dump = set.dump;
+    round.datasets = set.datasets;
     round.keep_bytes = i64::try_from(set.keep).unwrap_or(i64::MAX);
     if let Some(found) = find(settings, environment)? {
         let usual = UpstreamSettings::at(found.address.origin());
