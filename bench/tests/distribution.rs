@@ -24,6 +24,17 @@ fn manifests() {
 }
 
 #[test]
+fn an_unchanged_repository_costs_licenses_one_listing() {
+    let figures = bench(&["license", "--files", "120", "--provenant", "none"]);
+    let of = Some("builtin");
+    for metric in ["first_scan", "rescan", "unchanged"] {
+        assert!(only(&figures, metric, None, of) >= 0.0);
+    }
+    assert!(only(&figures, "unchanged_ref_listings", None, of) <= 1.0);
+    assert!(only(&figures, "unchanged_fetches", None, of) <= 0.0);
+}
+
+#[test]
 fn heavy_distribution_asks_little() {
     let small = ["--repositories", "120", "--latency-ms", "0", "--speed", "1"];
     let mut arguments = vec!["distribution"];
@@ -62,6 +73,8 @@ fn only(figures: &[Value], metric: &str, pass: Option<&str>, of: Option<&str>) -
 fn bench(arguments: &[&str]) -> Vec<Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_bench"))
         .args(arguments)
+        // Minutes of CPU, which its own bench is for.
+        .env_remove("GLEANER_SCANCODE")
         .output()
         .unwrap();
     let said = String::from_utf8(output.stdout).unwrap();

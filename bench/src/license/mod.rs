@@ -78,7 +78,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
                 .print("first_scan_ratio", ratio, "x less CPU")?;
         }
     }
-    Ok(())
+    repository.remove().await
 }
 
 /// CPU seconds of stock ScanCode over the tree, where there is one.

@@ -14,6 +14,7 @@ use collect::{
     goindex,
     license::{Choice, Desk, LicenseScan, Settings, unit},
 };
+use db::Clock;
 use engine::{Pool, Selection, Worker};
 use facts::repository::RepositoryUrl;
 use sim::git_server::{GitServer, Listening, Stage};
@@ -31,6 +32,8 @@ pub(super) struct Repository {
     server: GitServer,
     _at: Listening,
     fresh: Fresh,
+    /// The database goes with it.
+    _place: Place,
     id: i64,
     scancode: Option<PathBuf>,
     provenant: PathBuf,
@@ -72,7 +75,9 @@ impl Repository {
         // The scanners see a tree without git's own directory.
         let server = GitServer::new(&served);
         let at = server.listen().await?;
-        let fresh = Place::one(None)?.fresh("license").await?;
+        let parts = [engine::PART, store::PART];
+        let place = Place::one(None)?;
+        let fresh = place.fresh_with("license", &parts, Clock::system()).await?;
         let url = RepositoryUrl::parse(&at.url("one.git"))?;
         let now = fresh.engine.clock().now();
         let new = repositories::NewRepository::from(url.clone());
@@ -87,6 +92,7 @@ impl Repository {
             server,
             _at: at,
             fresh,
+            _place: place,
             id,
             scancode: options.scancode.clone().or_else(named),
             provenant: options.provenant.clone(),
@@ -162,6 +168,10 @@ impl Repository {
             listings: count(Stage::Refs),
             packs: count(Stage::Pack),
         })
+    }
+
+    pub(super) async fn remove(self) -> anyhow::Result<()> {
+        self.fresh.remove().await
     }
 
     async fn answers(&self) -> anyhow::Result<usize> {

@@ -36,7 +36,7 @@ async fn heavy_batches_survive_kills() {
             tagged.push((format!("src/f{file}.c"), text));
         }
         // Enough to be struck in the middle of it.
-        let words = "redistribution and use in source and binary forms with or without ";
+        let words = "static int value_of(int number) { return number + 1; }\n";
         let text = &mut tagged[0].1;
         text.push_str(&words.repeat(400));
         text.push_str(&number.to_string());
