@@ -67,6 +67,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
             fresh.analyze().await?;
             feeds.push((fresh, lines, Vec::new()));
         }
+        let before = memory_from_here();
         for turn in 0..options.pages {
             for (fresh, lines, times) in &mut feeds {
                 times.push(read(fresh, *lines, turn).await?);
@@ -81,9 +82,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         figure.print("page_small", small * 1_000.0, "ms")?;
         figure.print("page_large", large * 1_000.0, "ms")?;
         figure.print("page_ratio", large / small, "ratio")?;
-        if let Some((resident, _)) = memory() {
-            figure.print("resident", resident / f64::from(1 << 20), "MiB")?;
-        }
+        print_more_memory(&figure, "page_memory", before)?;
         if let Some((fresh, lines, _)) = feeds.last() {
             ask(fresh, *lines, &recorder, options, &figure).await?;
         }
@@ -109,8 +108,7 @@ async fn ask(
     figure: &Figure,
 ) -> anyhow::Result<()> {
     let site = Site::open(&fresh.engine, recorder).await?;
-    forget_peak();
-    let before = memory();
+    let before = memory_from_here();
     let few = options.requests;
     for (metric, want, each) in [
         ("index_2000", Want::Lines(PAGE), few),
@@ -120,9 +118,24 @@ async fn ask(
         let rate = site.rate(want, options.clients, each, lines).await?;
         figure.print(metric, rate, "requests/s")?;
     }
-    if let (Some((before, _)), Some((_, peak))) = (before, memory()) {
+    print_more_memory(figure, "index_memory", before)
+}
+
+/// What the process has now; its peak counts from here on.
+fn memory_from_here() -> Option<f64> {
+    forget_peak();
+    memory().map(|(now, _)| now)
+}
+
+/// How much more it had at its peak since then.
+fn print_more_memory(
+    figure: &Figure,
+    metric: &'static str,
+    before: Option<f64>,
+) -> anyhow::Result<()> {
+    if let (Some(before), Some((_, peak))) = (before, memory()) {
         let more = (peak - before).max(0.0);
-        figure.print("index_memory", more / f64::from(1 << 20), "MiB")?;
+        figure.print(metric, more / f64::from(1 << 20), "MiB")?;
     }
     Ok(())
 }

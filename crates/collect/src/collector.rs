@@ -7,7 +7,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use engine::{Ending, Handler, Kind, Run, RunError};
+use engine::{Ending, Handler, Kind, Outcome, Run, RunError};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// What a collector must have around it. Shown by the command line, checked by `doctor`.
@@ -51,6 +51,12 @@ pub trait Collector: Send + Sync + 'static {
         cursor: Option<Self::Cursor>,
         cx: &Run,
     ) -> impl Future<Output = Result<Ending, RunError>> + Send;
+}
+
+/// The end of a run about a repository that nobody watches any more.
+pub(crate) fn untracked(cx: &Run) -> Ending {
+    let why = "the repository is no longer tracked".to_owned();
+    cx.end(Outcome::Gone { why }, ())
 }
 
 /// The engine's view of a collector.

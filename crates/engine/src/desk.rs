@@ -9,7 +9,7 @@ use std::{
 
 use db::Timestamp;
 
-use crate::{Rank, claim::Pair, share::Shares, upstream::admission::Admission};
+use crate::{Rank, claim::Pair, share::Shares, together::Together, upstream::admission::Admission};
 
 /// A survey is believed for this long while there is work.
 const SURVEY_HOLDS: Duration = Duration::from_secs(1);
@@ -24,6 +24,8 @@ pub(crate) struct Desk {
     /// Kinds of this pool that the process can run, with their versions.
     pub kinds: Vec<(&'static str, i64)>,
     market: Mutex<Market>,
+    /// Where its lanes meet that take turns together.
+    pub together: Together,
 }
 
 /// What is to be had.
@@ -49,6 +51,7 @@ impl Desk {
             pool,
             kinds,
             market: Mutex::default(),
+            together: Together::default(),
         }
     }
 

@@ -22,6 +22,7 @@ mod run;
 mod schema;
 mod selection;
 mod share;
+mod together;
 mod transition;
 mod turn;
 mod upstream;

@@ -19,6 +19,7 @@ use store::{
 
 use super::pairing;
 use crate::{
+    collector::untracked,
     forge::{self, Forge, NoAnswer, Which},
     http::{Class, Http, RequestLog, Session},
 };
@@ -90,10 +91,7 @@ impl Question {
 /// The repository, or the end of a run about one that is no longer watched.
 pub(super) async fn tracked(cx: &Run, id: i64) -> Result<Result<Repository, Ending>, RunError> {
     let found = repositories::by_id(cx.db(), id).await?;
-    Ok(found.ok_or_else(|| {
-        let why = "the repository is no longer tracked".to_owned();
-        cx.end(Outcome::Gone { why }, ())
-    }))
+    Ok(found.ok_or_else(|| untracked(cx)))
 }
 
 /// Finds the forge of a repository. `cursor` is what the unit keeps if it comes to nothing.

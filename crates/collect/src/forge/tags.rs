@@ -1,8 +1,10 @@
 //! Tags as forges list them: by name, with the commit that each leads to in the end.
 
 use db::Timestamp;
+use serde::de::DeserializeOwned;
 
-use super::{Asked, NoAnswer};
+use super::{Asked, Looked, NoAnswer};
+use crate::http::{Ask, Reply, Session, Unknown};
 
 /// A page of tags.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,12 +26,31 @@ pub struct ListedTag {
     pub committed_at: Option<Timestamp>,
 }
 
+/// What a forge says of a tag: its name, its commit and the commit's time.
+pub(super) type Said = (String, Option<String>, Option<Timestamp>);
+
+/// Asks for a page. `blocked` tells whether a refusal is the law's, `read` what a tag says.
+pub(super) async fn page<T: DeserializeOwned>(
+    session: &Session,
+    ask: &Ask,
+    blocked: fn(&Unknown) -> bool,
+    read: fn(T) -> Said,
+) -> Asked<Looked<TagPage>> {
+    let found = match session.ask_json::<Vec<T>>(ask).await {
+        Reply::Found(found) => found,
+        Reply::Absent => return Ok(Looked::Missing),
+        Reply::Unknown(why) if blocked(&why) => return Ok(Looked::Blocked),
+        Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
+    };
+    let tags = found.value.into_iter().map(|one| tag(read(one)));
+    Ok(Looked::Here(TagPage {
+        tags: tags.collect::<Asked<_>>()?,
+        next: found.response.next,
+    }))
+}
+
 /// A tag, if what is said of it can be true.
-pub(super) fn tag(
-    name: String,
-    commit: Option<String>,
-    committed_at: Option<Timestamp>,
-) -> Asked<ListedTag> {
+fn tag((name, commit, committed_at): Said) -> Asked<ListedTag> {
     let is_id = |id: &String| {
         matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
     };

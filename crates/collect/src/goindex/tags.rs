@@ -29,7 +29,7 @@ use super::{
     settle, vanity,
 };
 use crate::{
-    collector::{Collector, Need, kind},
+    collector::{Collector, Need, kind, untracked},
     git::remote::{self, Refs, RemoteError},
     http::Http,
     repo_metadata::enqueue,
@@ -133,8 +133,7 @@ impl Collector for GoTags {
         cx: &Run,
     ) -> Result<Ending, RunError> {
         let Some(repository) = repositories::by_id(cx.db(), subject.repository).await? else {
-            let why = "the repository is no longer tracked".to_owned();
-            return Ok(cx.end(Outcome::Gone { why }, ()));
+            return Ok(untracked(cx));
         };
         let id = repository.id;
         let began = (id, cx.clock().now());

@@ -23,7 +23,7 @@ use store::{
 
 use super::{Settings, Way, address, tags};
 use crate::{
-    collector::{Collector, Need, kind},
+    collector::{Collector, Need, kind, untracked},
     git::remote,
     http::{Ask, Expect, Http, Reply, segment},
     repo_metadata::enqueue,
@@ -97,8 +97,7 @@ impl Collector for GoVanity {
         cx: &Run,
     ) -> Result<Ending, RunError> {
         let Some(repository) = repositories::by_id(cx.db(), subject.repository).await? else {
-            let why = "the repository is no longer tracked".to_owned();
-            return Ok(cx.end(Outcome::Gone { why }, ()));
+            return Ok(untracked(cx));
         };
         let path = subject.path.as_str();
         let led = if let Some(url) = behind_gopkg(path) {

@@ -73,6 +73,11 @@ impl Class {
 }
 
 impl Unknown {
+    /// 451: there is an answer, and the law forbids it.
+    pub(crate) fn is_for_legal_reasons(&self) -> bool {
+        self.status == Some(451)
+    }
+
     pub(super) fn new(class: Class, message: String) -> Self {
         Self {
             class,

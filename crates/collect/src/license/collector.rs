@@ -25,7 +25,7 @@ use super::{
     written::{Batch, Begin, Portion, Report},
 };
 use crate::{
-    collector::{Collector, Need, kind},
+    collector::{Collector, Need, kind, untracked},
     git::{Blob, Entry, EntryKind, GitError, remote::RemoteError},
 };
 
@@ -96,8 +96,7 @@ impl Collector for LicenseScan {
         cx: &Run,
     ) -> Result<Ending, RunError> {
         let Some(repository) = repositories::by_id(cx.db(), subject.repository).await? else {
-            let why = "the repository is no longer tracked".to_owned();
-            return Ok(cx.end(Outcome::Gone { why }, ()));
+            return Ok(untracked(cx));
         };
         if repository.archived {
             let note = serde_json::json!({"note": "archived repositories are not scanned"});

@@ -27,7 +27,7 @@ use store::{
 use self::change::prepare;
 pub(crate) use self::change::{Change, apply, enqueue};
 use crate::{
-    collector::{Collector, Need, kind},
+    collector::{Collector, Need, kind, untracked},
     forge::{self, Which},
     forge_activity,
     http::{Http, RequestLog},
@@ -117,8 +117,7 @@ impl Collector for RepoMetadata {
         cx: &Run,
     ) -> Result<Ending, RunError> {
         let Some(repository) = repositories::by_id(cx.db(), subject.repository).await? else {
-            let why = "the repository is no longer tracked".to_owned();
-            return Ok(cx.end(Outcome::Gone { why }, ()));
+            return Ok(untracked(cx));
         };
         let session = self.http.for_run(cx);
         let guess = Software::from_word(&repository.forge).unwrap_or(Software::Git);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use db::Timestamp;
-use engine::{Ending, Enqueue, Outcome, Run, RunError};
+use engine::{Ending, Enqueue, Run, RunError};
 use facts::{evidence::Evidence, json::Attributes, repository::RepositoryUrl};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use store::repositories;
 
 use super::{Client, Mapping, Package, Project, UPSTREAM, knows, project_id};
 use crate::{
-    collector::{Collector, Need, kind},
+    collector::{Collector, Need, kind, untracked},
     distribution::{
         Settings, Subject,
         registry_view::{
@@ -89,8 +89,7 @@ impl Collector for DepsDev {
         cx: &Run,
     ) -> Result<Ending, RunError> {
         let Some(repository) = repositories::by_id(cx.db(), subject.repository).await? else {
-            let why = "the repository is no longer tracked".to_owned();
-            return Ok(cx.end(Outcome::Gone { why }, ()));
+            return Ok(untracked(cx));
         };
         let question = Question {
             repository: repository.id,

@@ -20,7 +20,7 @@ use super::{
     shelf::{Kept, Shelf},
 };
 use crate::{
-    collector::{Collector, Need, kind},
+    collector::{Collector, Need, kind, untracked},
     distribution::{
         Settings, Subject, depsdev,
         registry_view::{Brought, CADENCE, Question, addresses, could_not_answer, never, write},
@@ -104,8 +104,7 @@ impl Collector for Ecosystems {
         cx: &Run,
     ) -> Result<Ending, RunError> {
         let Some(repository) = repositories::by_id(cx.db(), subject.repository).await? else {
-            let why = "the repository is no longer tracked".to_owned();
-            return Ok(cx.end(Outcome::Gone { why }, ()));
+            return Ok(untracked(cx));
         };
         let states = sources::states(cx.db(), repository.id).await?;
         if !self.settings.cross_check

@@ -19,7 +19,7 @@ use super::{
     whose::{Whose, whose},
 };
 use crate::{
-    collector::{Collector, Need, kind},
+    collector::{Collector, Need, kind, untracked},
     distribution::{
         Settings, Subject,
         depsdev::{self, Client, UPSTREAM},
@@ -112,8 +112,7 @@ impl Collector for Names {
         cx: &Run,
     ) -> Result<Ending, RunError> {
         let Some(repository) = repositories::by_id(cx.db(), subject.repository).await? else {
-            let why = "the repository is no longer tracked".to_owned();
-            return Ok(cx.end(Outcome::Gone { why }, ()));
+            return Ok(untracked(cx));
         };
         let now = cx.clock().now();
         let own = addresses(cx, &repository).await?;

@@ -17,7 +17,7 @@ use store::{
 };
 
 use super::SwitchedOn;
-use crate::collector::{Collector, Need, kind};
+use crate::collector::{Collector, Need, kind, untracked};
 
 /// The observer under which pairings and gaps are kept.
 pub const SOURCE: &str = "pairing";
@@ -131,8 +131,7 @@ impl Collector for Pairing {
     ) -> Result<Ending, RunError> {
         let now = cx.clock().now();
         let Some(repository) = repositories::by_id(cx.db(), subject.repository).await? else {
-            let why = "the repository is no longer tracked".to_owned();
-            return Ok(cx.end(Outcome::Gone { why }, ()));
+            return Ok(untracked(cx));
         };
         let states = sources::states(cx.db(), repository.id).await?;
         let evidence = observed::evidence(cx.db(), repository.id, false, MOST).await?;

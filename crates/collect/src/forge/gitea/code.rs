@@ -65,7 +65,7 @@ impl Gitea {
                 Reply::Unknown(why) if why.class == Class::Rejected && page == 1 => {
                     return why_nothing(self, which, "its tree").await;
                 }
-                Reply::Unknown(why) if why.status == Some(451) => return Ok(Looked::Blocked),
+                Reply::Unknown(why) if why.is_for_legal_reasons() => return Ok(Looked::Blocked),
                 Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
             };
             let id = text::name(listing.sha);

@@ -78,7 +78,7 @@ impl Gitea {
         let found = match self.session.ask_json::<Repository>(&self.ask(&path)).await {
             Reply::Found(found) => found.value,
             Reply::Absent => return Ok(Seen::Missing),
-            Reply::Unknown(why) if why.status == Some(451) => return Ok(Seen::Blocked),
+            Reply::Unknown(why) if why.is_for_legal_reasons() => return Ok(Seen::Blocked),
             Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
         };
         let name = found.full_name.clone();

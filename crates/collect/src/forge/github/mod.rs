@@ -214,7 +214,7 @@ fn place(which: &Which) -> String {
 
 /// Whether a repository was taken down.
 fn blocked(why: &Unknown) -> bool {
-    why.status == Some(451)
+    why.is_for_legal_reasons()
         || why.status == Some(403)
             && why.class == Class::Refused
             && why.to_string().contains("Repository access blocked")

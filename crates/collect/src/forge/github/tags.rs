@@ -3,10 +3,7 @@
 use serde::Deserialize;
 
 use super::{GitHub, blocked, place};
-use crate::{
-    forge::{Asked, Looked, NoAnswer, TagPage, Which, tags::tag},
-    http::Reply,
-};
+use crate::forge::{Asked, Looked, TagPage, Which, tags::page};
 
 #[derive(Deserialize)]
 struct Tag {
@@ -31,17 +28,9 @@ impl GitHub {
                 .ask(&format!("{}/tags", place(which)))
                 .query("per_page", 100),
         };
-        let found = match self.session.ask_json::<Vec<Tag>>(&ask).await {
-            Reply::Found(found) => found,
-            Reply::Absent => return Ok(Looked::Missing),
-            Reply::Unknown(why) if blocked(&why) => return Ok(Looked::Blocked),
-            Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
-        };
-        let tags = found.value.into_iter();
-        let tags = tags.map(|one| tag(one.name, one.commit.and_then(|commit| commit.sha), None));
-        Ok(Looked::Here(TagPage {
-            tags: tags.collect::<Asked<_>>()?,
-            next: found.response.next,
-        }))
+        page::<Tag>(&self.session, &ask, blocked, |one| {
+            (one.name, one.commit.and_then(|commit| commit.sha), None)
+        })
+        .await
     }
 }

@@ -47,7 +47,7 @@ impl GitLab {
                 Reply::Found(found) => found,
                 // An empty project answers so, and one that is not there.
                 Reply::Absent => return why_nothing(self, which, "its tree").await,
-                Reply::Unknown(why) if why.status == Some(451) => return Ok(Looked::Blocked),
+                Reply::Unknown(why) if why.is_for_legal_reasons() => return Ok(Looked::Blocked),
                 Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
             };
             if is_first

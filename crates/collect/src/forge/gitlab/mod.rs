@@ -89,7 +89,7 @@ impl GitLab {
         let mut found = match self.session.ask_json::<Project>(&ask).await {
             Reply::Found(found) => found.value,
             Reply::Absent => return Ok(Seen::Missing),
-            Reply::Unknown(why) if why.status == Some(451) => return Ok(Seen::Blocked),
+            Reply::Unknown(why) if why.is_for_legal_reasons() => return Ok(Seen::Blocked),
             Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
         };
         if found.archived.is_none() {

@@ -62,7 +62,7 @@ impl GitLab {
         let found = match self.session.ask_json::<Vec<ReleaseAnswer>>(&ask).await {
             Reply::Found(found) => found,
             Reply::Absent => return why_nothing(self, which, "its list of releases").await,
-            Reply::Unknown(why) if why.status == Some(451) => return Ok(Looked::Blocked),
+            Reply::Unknown(why) if why.is_for_legal_reasons() => return Ok(Looked::Blocked),
             Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
         };
         let published = found.value.into_iter().filter(|one| !one.upcoming_release);

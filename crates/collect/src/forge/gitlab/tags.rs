@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::{GitLab, code::place};
 use crate::{
-    forge::{Asked, Looked, NoAnswer, TagPage, Which, tags::tag, text},
-    http::{Ask, Reply},
+    forge::{Asked, Looked, TagPage, Which, tags::page, text},
+    http::{Ask, Unknown},
 };
 
 #[derive(Deserialize)]
@@ -34,21 +34,11 @@ impl GitLab {
                 .query("sort", "asc")
                 .query("per_page", 100),
         };
-        let found = match self.session.ask_json::<Vec<Tag>>(&ask).await {
-            Reply::Found(found) => found,
-            Reply::Absent => return Ok(Looked::Missing),
-            Reply::Unknown(why) if why.status == Some(451) => return Ok(Looked::Blocked),
-            Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
-        };
-        let tags = found.value.into_iter().map(|one| {
-            let (id, date) = one
-                .commit
-                .map_or((None, None), |commit| (commit.id, commit.committed_date));
-            tag(one.name, id, text::time(date.as_deref()))
-        });
-        Ok(Looked::Here(TagPage {
-            tags: tags.collect::<Asked<_>>()?,
-            next: found.response.next,
-        }))
+        page::<Tag>(&self.session, &ask, Unknown::is_for_legal_reasons, |one| {
+            let commit = one.commit.map(|commit| (commit.id, commit.committed_date));
+            let (id, date) = commit.unwrap_or_default();
+            (one.name, id, text::time(date.as_deref()))
+        })
+        .await
     }
 }

@@ -1,10 +1,5 @@
 //! Asking real repositories over real connections: the server double runs git's own backend.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
-#[path = "../made/mod.rs"]
-mod made;
-
 mod faults;
 mod fetching;
 mod figures;
@@ -12,8 +7,8 @@ mod safety;
 
 use std::{collections::BTreeSet, fmt::Write as _, path::PathBuf, time::Duration};
 
+use crate::made::{Made, git};
 use collect::git::remote::{Protocol, Remote, Remotes, Settings, Token};
-use made::{Made, git};
 use sim::git_server::{GitServer, Listening};
 
 /// What must never be seen anywhere.

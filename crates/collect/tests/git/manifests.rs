@@ -1,16 +1,12 @@
 //! From a real repository to manifest facts.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
-mod made;
-
+use crate::made::{Made, git};
 use collect::{
     answer::Answer,
     distribution::manifests::{Snapshot, read_manifests},
     git::{Limits, Local},
 };
 use facts::manifest::{Intent, ManifestFact, Place};
-use made::{Made, git};
 
 async fn read(made: &Made) -> Answer<Snapshot> {
     let local = Local::open(made.path(), Limits::default()).await.unwrap();

@@ -11,7 +11,7 @@ use std::{
 use collect::git::remote::{Contents, RemoteError, Remotes, Settings, USUAL_REFS, Want};
 use sim::git_server::{Fault, GitServer, Stage};
 
-use crate::{SECRET, World};
+use super::{SECRET, World};
 
 #[tokio::test]
 async fn a_token_reaches_its_host_and_no_other() {

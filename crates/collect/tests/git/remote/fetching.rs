@@ -11,7 +11,8 @@ use collect::{
 };
 use sim::git_server::{Speaks, Stage};
 
-use crate::{World, contents, made::git};
+use super::{World, contents};
+use crate::made::git;
 
 #[tokio::test]
 async fn refs_are_listed_with_what_they_lead_to() {

@@ -3,7 +3,7 @@
 use collect::git::remote::{Contents, USUAL_REFS, Want};
 use sim::git_server::GitServer;
 
-use crate::World;
+use super::World;
 
 /// Requests, bytes sent, bytes received.
 fn cost(server: &GitServer) -> (usize, usize, usize) {

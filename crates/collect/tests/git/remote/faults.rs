@@ -8,7 +8,7 @@ use collect::{
 };
 use sim::git_server::{Fault, Speaks, Stage};
 
-use crate::{SECRET, World};
+use super::{SECRET, World};
 
 fn status(status: u16, headers: &[(&'static str, &str)]) -> Fault {
     let headers = headers

@@ -1,13 +1,9 @@
 //! Reading real repositories, made by the real git.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
-mod made;
-
 use std::{fs, path::Path, time::Duration};
 
+use crate::made::{Made, git};
 use collect::git::{Blob, EntryKind, GitError, Head, Limits, Local};
-use made::{Made, git};
 
 async fn open(path: &Path) -> Local {
     Local::open(path, Limits::default()).await.unwrap()

@@ -1,0 +1,13 @@
+//! What the store keeps, on both databases: one binary, because linking each file apart costs more
+//! than its tests.
+
+mod catalogue;
+mod declared_names;
+mod distribution;
+mod forges;
+mod goindex;
+mod http_cache;
+mod license;
+mod mail;
+mod manifest_blobs;
+mod observed;
