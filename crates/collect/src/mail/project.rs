@@ -27,6 +27,8 @@ use crate::{
 const BATCH: usize = 500;
 /// Repositories whose forges are asked for issues, in one step.
 const REPOSITORIES: usize = 1_000;
+/// After this long it is made sure that they still are.
+const WANTED_AGAIN: Duration = Duration::from_hours(30 * 24);
 /// What became known meanwhile is looked up this often.
 const AGAIN: Duration = Duration::from_hours(1);
 
@@ -212,10 +214,12 @@ impl Step {
         self.found.keys.store(keys, Ordering::Relaxed);
         let signals = mail::resolve_signals(tx).await?;
         if self.ask_for_issues {
-            let wanted = mail::concerned(tx, REPOSITORIES, self.now).await?;
+            let wanted =
+                mail::concerned(tx, REPOSITORIES, self.now.minus(WANTED_AGAIN), self.now).await?;
             let units: Vec<Enqueue> = wanted
                 .iter()
-                .map(|one| forge_activity::unit(one.repository, &one.host))
+                // One that was called off comes back only so.
+                .map(|one| forge_activity::unit(one.repository, &one.host).now())
                 .collect();
             enqueue(tx, &units, self.now).await?;
             let asked = u64::try_from(units.len()).unwrap_or_default();

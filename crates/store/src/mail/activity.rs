@@ -106,20 +106,28 @@ pub async fn activity_answered(
     .map(drop)
 }
 
-/// Repositories that mail concerns and whose forge is not asked for issues yet, at most `limit`;
-/// from now on they count as asked for.
-pub async fn concerned(tx: &mut Tx, limit: usize, now: Timestamp) -> Result<Vec<Wanted>, DbError> {
+/// Repositories that mail concerns and whose forge is not asked for issues yet, or was last wanted to
+/// be before a time, since somebody may have called it off meanwhile; at most `limit`. From now on
+/// they count as wanted. What is archived is asked for once.
+pub async fn concerned(
+    tx: &mut Tx,
+    limit: usize,
+    before: Timestamp,
+    now: Timestamp,
+) -> Result<Vec<Wanted>, DbError> {
     let rows = tx
         .fetch_all(sql!(
             "SELECT x.id, x.host FROM repository x
              WHERE x.forge IN ('github', 'gitlab', 'gitea')
-               AND NOT EXISTS (SELECT 1 FROM forge_activity a WHERE a.repository = x.id)
+               AND NOT EXISTS (SELECT 1 FROM forge_activity a
+                WHERE a.repository = x.id AND (x.archived OR a.wanted_at > $2))
                AND (EXISTS (SELECT 1 FROM mail_list l WHERE l.repository = x.id)
                 OR EXISTS (SELECT 1 FROM repo_group_member g JOIN mail_list l
                     ON l.repo_group = g.repo_group WHERE g.repository = x.id)
                 OR EXISTS (SELECT 1 FROM mail_message m WHERE m.signalled_repository = x.id))
              ORDER BY x.id LIMIT $1",
-            limit
+            limit,
+            before
         ))
         .await?;
     let read = |row: &Row| {
@@ -132,7 +140,8 @@ pub async fn concerned(tx: &mut Tx, limit: usize, now: Timestamp) -> Result<Vec<
     tx.execute_bulk(
         sql!(
             "INSERT INTO forge_activity (repository, wanted_at)
-             SELECT r.repository, $1 FROM {rows} WHERE TRUE ON CONFLICT DO NOTHING",
+             SELECT r.repository, $1 FROM {rows} WHERE TRUE
+             ON CONFLICT (repository) DO UPDATE SET wanted_at = excluded.wanted_at",
             now
         ),
         Bulk::new().ints("repository", wanted.iter().map(|one| one.repository)),
