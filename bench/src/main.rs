@@ -21,6 +21,7 @@ mod figure;
 mod goindex;
 mod mail;
 mod manifests;
+mod pypi;
 
 #[derive(Debug, Parser)]
 #[command(name = "bench", about = "Measures the rooms and prints JSON lines")]
@@ -43,6 +44,8 @@ enum Bench {
     Distribution(distribution::Options),
     /// Mail from a file: parsed, classified, into SQLite.
     Mail(mail::Options),
+    /// A Python index with slow answers, crawled; bandersnatch beside it.
+    Pypi(pypi::Options),
     /// Every manifest parser over a corpus, on one thread.
     Manifests(manifests::Options),
 }
@@ -62,6 +65,7 @@ async fn main() -> anyhow::Result<()> {
         Bench::Goindex(options) => goindex::run(&options).await,
         Bench::Distribution(options) => distribution::run(&options).await,
         Bench::Mail(options) => mail::run(&options).await,
+        Bench::Pypi(options) => pypi::run(&options).await,
         Bench::Manifests(options) => manifests::run(&options),
     }
 }

@@ -14,6 +14,7 @@ mod license;
 mod mail;
 mod manifest;
 mod pypi;
+mod python_index;
 mod sandbox;
 mod serving;
 mod simulated;

@@ -10,5 +10,6 @@ mod gitea;
 mod github;
 mod github_limits;
 mod gitlab;
+mod python_index;
 mod registries;
 mod world;
