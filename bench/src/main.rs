@@ -22,6 +22,7 @@ mod goindex;
 mod license;
 mod mail;
 mod manifests;
+mod pypi;
 mod pypi_datasets;
 
 #[derive(Debug, Parser)]
@@ -47,6 +48,8 @@ enum Bench {
     License(license::Options),
     /// Mail from a file: parsed, classified, into SQLite.
     Mail(mail::Options),
+    /// A Python index with slow answers, crawled; bandersnatch beside it.
+    Pypi(pypi::Options),
     /// Every manifest parser over a corpus, on one thread.
     Manifests(manifests::Options),
     /// Dumps and datasets of a Python index: rates, size, memory, look-ups.
@@ -69,6 +72,7 @@ async fn main() -> anyhow::Result<()> {
         Bench::Distribution(options) => distribution::run(&options).await,
         Bench::License(options) => license::run(&options).await,
         Bench::Mail(options) => mail::run(&options).await,
+        Bench::Pypi(options) => pypi::run(&options).await,
         Bench::Manifests(options) => manifests::run(&options),
         Bench::PypiDatasets(options) => pypi_datasets::run(&options).await,
     }

@@ -127,14 +127,13 @@ impl Collector for PypiFollow {
     ) -> Result<Ending, RunError> {
         let address = self.settings.located(cx.db(), &self.http).await?;
         let mut progress = cursor.unwrap_or_default();
-        let open = match progress.open.take() {
-            Some(open) => open,
-            None => {
-                self.read_outdated(&address, cx).await?;
-                match self.open(&mut progress, &address, cx).await? {
-                    Ok(open) => open,
-                    Err(ending) => return Ok(ending),
-                }
+        let open = if let Some(open) = progress.open.take() {
+            open
+        } else {
+            self.read_outdated(&address, cx).await?;
+            match self.open(&mut progress, &address, cx).await? {
+                Ok(open) => open,
+                Err(ending) => return Ok(ending),
             }
         };
         self.go_on(open, progress, &address, cx).await
@@ -241,7 +240,9 @@ impl PypiFollow {
         if !requirements.is_empty() {
             progress.open = Some(open);
             let outcome = Outcome::Wait { requirements };
-            let ending = cx.finish(outcome, (), safe, |tx, safe| Box::pin(write_safe(tx, safe)));
+            let ending = cx.finish(outcome, (), safe, |tx, safe| {
+                Box::pin(write_safe(tx, safe.as_ref()))
+            });
             return Ok(ending.cursor(progress));
         }
         let report = Report {
@@ -252,7 +253,7 @@ impl PypiFollow {
             still_due: pypi::due_count(cx.db(), open.window.began).await?,
         };
         let ending = cx.finish(Outcome::Done, report, safe, |tx, safe| {
-            Box::pin(write_safe(tx, safe))
+            Box::pin(write_safe(tx, safe.as_ref()))
         });
         Ok(ending.cursor(progress))
     }
@@ -440,7 +441,7 @@ struct Safe {
     now: db::Timestamp,
 }
 
-async fn write_safe(tx: &mut Tx, safe: &Option<Safe>) -> Result<(), RunError> {
+async fn write_safe(tx: &mut Tx, safe: Option<&Safe>) -> Result<(), RunError> {
     if let Some(safe) = safe {
         pypi::seen(tx, safe.to, safe.now).await?;
         pypi::safe_up_to(tx, safe.to, &safe.how, safe.now).await?;

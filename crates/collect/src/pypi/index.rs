@@ -68,7 +68,8 @@ impl Index<'_> {
             let message = format!("there is no list of projects at {path}");
             return Err(Box::new(Unknown::contradiction(message)));
         };
-        let parsed = RootPage::parse(&response.body).map_err(|fault| odd(&path, &fault))?;
+        let parsed =
+            RootPage::parse(&response.body).map_err(|fault| Box::new(odd(&path, &fault)))?;
         let serial = serial(&response).or(parsed.last_serial.and_then(number));
         Ok(Page {
             value: parsed,
@@ -83,7 +84,8 @@ impl Index<'_> {
         let Some(response) = self.page_at(&path, MOST_PAGE).await? else {
             return Ok(None);
         };
-        let parsed = ProjectPage::parse(&response.body).map_err(|fault| odd(&path, &fault))?;
+        let parsed =
+            ProjectPage::parse(&response.body).map_err(|fault| Box::new(odd(&path, &fault)))?;
         let serial = serial(&response).or(parsed.last_serial.and_then(number));
         Ok(Some(Page {
             value: parsed,
@@ -190,6 +192,6 @@ fn number(serial: u64) -> Option<i64> {
     i64::try_from(serial).ok()
 }
 
-fn odd(path: &str, fault: &scan::python::simple::PageFault) -> Box<Unknown> {
-    Box::new(Unknown::contradiction(format!("{path}: {fault}")))
+fn odd(path: &str, fault: &scan::python::simple::PageFault) -> Unknown {
+    Unknown::contradiction(format!("{path}: {fault}"))
 }

@@ -132,8 +132,7 @@ impl Collector for PypiProject {
                     difference,
                     read,
                     before.as_ref(),
-                    Outcome::Done,
-                    session.log(),
+                    (Outcome::Done, session.log()),
                 )
                 .await;
         };
@@ -183,8 +182,7 @@ impl Collector for PypiProject {
             difference,
             read,
             before.as_ref(),
-            outcome,
-            session.log(),
+            (outcome, session.log()),
         )
         .await
     }
@@ -198,8 +196,7 @@ impl PypiProject {
         mut difference: Difference,
         mut read: PageRead,
         before: Option<&pypi::Project>,
-        outcome: Outcome,
-        requests: RequestLog,
+        (outcome, requests): (Outcome, RequestLog),
     ) -> Result<Ending, RunError> {
         let now = cx.clock().now();
         let was = before.map(|known| known.status.as_str());

@@ -339,12 +339,11 @@ impl Fetch<'_> {
             .max_bytes(MOST_METADATA);
         let response = match self.session.ask(&ask).await.known() {
             Ok(Some(response)) => response,
-            Ok(None) => return Ok(None),
             // The file itself may be had all the same, unless nobody is served at all.
             Err(why) if matches!(why.class, Class::Limited | Class::Interrupted) => {
                 return Err(why.into());
             }
-            Err(_) => return Ok(None),
+            Ok(None) | Err(_) => return Ok(None),
         };
         self.bytes += response.body.len() as u64;
         let found = facts::hex::lower(Sha256::digest(&response.body));

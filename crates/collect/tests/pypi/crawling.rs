@@ -36,7 +36,7 @@ both! {
 
         // A second crawl asks for all pages, fetches nothing and changes nothing.
         world.server.journal().clear();
-        world.hand.advance(Duration::from_secs(60));
+        world.hand.advance(Duration::from_mins(1));
         world.crawl().await;
         let requests = world.server.journal().requests("pypi");
         assert!(requests.iter().all(|one| !one.path.starts_with("/packages/")), "{requests:?}");

@@ -51,8 +51,8 @@ for line in sys.stdin:
 #[tokio::test]
 async fn heavy_real_wheels_are_stored_as_python_reads_them() {
     let long = std::env::var_os("GLEANER_LONG").is_some();
-    let projects: &[&str] = match long {
-        true => &[
+    let projects: &[&str] = if long {
+        &[
             "requests",
             "flask",
             "django",
@@ -63,12 +63,14 @@ async fn heavy_real_wheels_are_stored_as_python_reads_them() {
             "six",
             "pyyaml",
             "cryptography",
-        ],
-        false => &["six", "attrs", "Flask"],
+        ]
+    } else {
+        &["six", "attrs", "Flask"]
     };
-    let (most_bytes, most_each) = match long {
-        true => (300_000_000_i64, 8),
-        false => (3_000_000, 3),
+    let (most_bytes, most_each) = if long {
+        (300_000_000_i64, 8)
+    } else {
+        (3_000_000, 3)
     };
     let Some(world) = Real::new().await else {
         eprintln!("nothing was compared: pip does not say which index it uses");

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use collect::pypi::crawl_unit;
-use db::testing::both;
+use db::testing::{TestDb, both};
 use sim::{Fault, RetryAfter, Rule, upstreams::PythonIndex};
 
 use crate::world::{PARTS, World};
@@ -71,4 +71,32 @@ both! {
         let twice = world.fetched_twice();
         assert!(twice <= cut_off, "{twice} files were fetched twice, {cut_off} runs may have been cut off");
     }
+}
+
+/// In a long run a million; the memory of this process is told, the index's own included.
+#[tokio::test]
+async fn heavy_very_many_projects_fan_out_and_in() {
+    let projects = match std::env::var_os("GLEANER_LONG") {
+        Some(_) => 1_000_000,
+        None => 1_500,
+    };
+    let db = TestDb::sqlite(PARTS).await;
+    let mut world = World::new(&db, PythonIndex::new("pypi").bare(projects)).await;
+    world.workers = 32;
+    let before = memory();
+    world.crawl().await;
+    let status = world.status().await;
+    assert_eq!(status.full_projects, i64::try_from(projects).unwrap());
+    assert_eq!((status.full_failed, status.due), (0, 0));
+    assert!(status.full_finished_at.is_some());
+    let (before, most) = (before.unwrap_or_default(), memory().unwrap_or_default());
+    println!("{projects} projects: {before} kB before, {most} kB at most");
+    assert!(most < before + 2_000_000, "{before} kB, then {most} kB");
+}
+
+/// The most memory that this process ever held, where the system tells.
+fn memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }

@@ -35,7 +35,13 @@ pub(super) fn settings(
     round.dump = set.dump;
     round.datasets = set.datasets;
     round.keep_bytes = i64::try_from(set.keep).unwrap_or(i64::MAX);
-    if let Some(found) = find(settings, environment)? {
+    // What is wrong with pip's settings is told to whoever has the index crawled, and keeps nobody
+    // else from working.
+    let found = match find(settings, environment) {
+        Err(failure) if set.index_url.is_some() => return Err(failure),
+        found => found.ok().flatten(),
+    };
+    if let Some(found) = found {
         let usual = UpstreamSettings::at(found.address.origin());
         let upstream = about
             .upstreams

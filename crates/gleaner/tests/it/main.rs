@@ -16,6 +16,7 @@ mod mail_served;
 mod manifest;
 mod pypi;
 mod pypi_datasets;
+mod python_index;
 mod sandbox;
 mod serving;
 mod simulated;

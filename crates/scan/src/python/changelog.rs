@@ -51,10 +51,8 @@ impl ChangelogAnswer {
             let event = reader.read_event();
             match event.map_err(|error| ChangelogFault::Xml(error.to_string()))? {
                 Event::Start(start) => reading.open(start.local_name().as_ref())?,
-                Event::Empty(start) => {
-                    if start.local_name().as_ref() == "nil" {
-                        reading.scalar(None);
-                    }
+                Event::Empty(start) if start.local_name().as_ref() == "nil" => {
+                    reading.scalar(None);
                 }
                 Event::Text(text) => reading.text.push_str(&text),
                 Event::CData(text) => reading.text.push_str(&text),

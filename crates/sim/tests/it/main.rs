@@ -12,5 +12,6 @@ mod github_limits;
 mod gitlab;
 mod issues;
 mod pony_mail;
+mod python_index;
 mod registries;
 mod world;

@@ -10,7 +10,10 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{At, normal, stock::Project};
+use super::{
+    At, normal,
+    stock::{Form, Project},
+};
 use crate::{dice::fingerprint, upstreams::answer::with};
 
 const JSON: &str = "application/vnd.pypi.simple.v1+json";
@@ -141,7 +144,7 @@ pub(super) async fn json(
                     "requires_python": file.requires_python,
                     "yanked": file.yanked.is_some(),
                     "yanked_reason": file.yanked,
-                    "packagetype": if filename.ends_with(".whl") { "bdist_wheel" } else { "sdist" },
+                    "packagetype": packagetype(&file.form),
                     "python_version": "py3",
                 })
             })
@@ -214,6 +217,14 @@ fn part(asked: &str, length: usize) -> Option<(usize, usize)> {
         _ => return None,
     };
     (first <= last).then_some((first, last))
+}
+
+fn packagetype(form: &Form) -> &'static str {
+    match form {
+        Form::Wheel(_) => "bdist_wheel",
+        Form::Egg(_) => "bdist_egg",
+        Form::Sdist(_) | Form::Given(_) => "sdist",
+    }
 }
 
 fn files(name: &str, project: &Project, metadata: bool) -> Vec<Value> {

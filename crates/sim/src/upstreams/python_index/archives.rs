@@ -1,6 +1,6 @@
 //! Distributions, really built: the same name gives the same bytes.
 
-use std::io::Write as _;
+use std::{fmt::Write as _, io::Write as _};
 
 use flate2::{Compression, GzBuilder, write::DeflateEncoder};
 use rawzip::{CompressionMethod, ZipArchiveWriter, path::EntryPath};
@@ -41,7 +41,7 @@ impl Contents {
             }
         });
         let requires: Vec<String> = requires.collect();
-        let modules = (0..1 + dice.below(3)).map(|at| format!("part{at}"));
+        let modules = (0..=dice.below(3)).map(|at| format!("part{at}"));
         let modules = modules.collect();
         let padding = match dice.below(12) {
             0 => 40_000,
@@ -65,13 +65,13 @@ impl Contents {
             self.name, self.version
         );
         if let Some(python) = &self.requires_python {
-            text.push_str(&format!("Requires-Python: {python}\n"));
+            let _ = writeln!(text, "Requires-Python: {python}");
         }
         if self.requires.iter().any(|one| one.contains("extra ==")) {
             text.push_str("Provides-Extra: more\n");
         }
         for requirement in &self.requires {
-            text.push_str(&format!("Requires-Dist: {requirement}\n"));
+            let _ = writeln!(text, "Requires-Dist: {requirement}");
         }
         text.push_str("\nWords about it.\n");
         text
@@ -101,10 +101,10 @@ impl Contents {
         ));
         let top = format!("{}\n", self.package).into_bytes();
         members.push((format!("{info}/top_level.txt"), top));
-        let record: String = members
-            .iter()
-            .map(|(name, _)| format!("{name},,\n"))
-            .collect();
+        let mut record = String::new();
+        for (name, _) in &members {
+            let _ = writeln!(record, "{name},,");
+        }
         members.push((format!("{info}/RECORD"), record.into_bytes()));
         zip(&members)
     }
@@ -157,7 +157,12 @@ impl Contents {
     /// Requirements as eggs have them: markers stand in sections.
     fn requires_txt(&self) -> String {
         let plain = self.requires.iter().filter(|one| !one.contains(';'));
-        plain.map(|one| format!("{one}\n")).collect()
+        let mut text = String::new();
+        for one in plain {
+            text.push_str(one);
+            text.push('\n');
+        }
+        text
     }
 }
 

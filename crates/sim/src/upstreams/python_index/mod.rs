@@ -102,7 +102,7 @@ impl PythonIndex {
             let word = dice.pick(&["amber", "birch", "Cedar", "dune", "ember", "fern"]);
             let joint = dice.pick(&["-", "_", "."]);
             let name = format!("{word}{joint}{number}");
-            for release in 0..1 + dice.below(2) {
+            for release in 0..=dice.below(2) {
                 let version = format!("{}.{release}", 1 + dice.below(4));
                 stock.wheel(&name, &version, "py3-none-any");
                 match dice.below(6) {
@@ -111,6 +111,20 @@ impl PythonIndex {
                     _ => {}
                 }
             }
+        }
+        drop(stock);
+        self
+    }
+
+    /// With so many projects that have no files.
+    pub fn bare(self, projects: usize) -> Self {
+        let mut stock = self.stock();
+        for number in 0..projects {
+            stock.project(&format!("bare-{number}"));
+        }
+        let serial = stock.serial;
+        for project in stock.projects.values_mut() {
+            project.serial = serial;
         }
         drop(stock);
         self
@@ -258,6 +272,7 @@ impl Upstream for PythonIndex {
             index: self.clone(),
         });
         Router::new()
+            .route("/simple", get(answers::root))
             .route("/simple/", get(answers::root))
             .route("/simple/{name}/", get(answers::project))
             .route("/pypi/{name}/json", get(answers::json))
