@@ -69,6 +69,7 @@ fn place(settings: &Settings) -> Result<Place> {
 }
 
 /// What a person is told when dumps and datasets fail.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 pub(crate) fn failed(error: DatasetError) -> Failure {
     match &error {
         DatasetError::Dump(DumpError::NoFullDump) => {

@@ -52,7 +52,7 @@ struct NamedVersion {
 /// `GET /pypi/datasets`: what is served.
 pub(crate) async fn datasets(State(web): State<Web>) -> Result<Response, Problem> {
     let generation = newest(&web).await?;
-    Ok(answer(&generation, json!(generation.manifest), None))
+    Ok(answer(&generation, &json!(generation.manifest), None))
 }
 
 /// `GET /pypi/modules?prefix=` and `?similar=`: import names.
@@ -71,7 +71,7 @@ pub(crate) async fn names(
             return Err(Problem::bad_input(detail));
         }
     };
-    Ok(answer(&generation, json!(names), None))
+    Ok(answer(&generation, &json!(names), None))
 }
 
 /// `GET /pypi/modules/{name}`: the projects and versions that have a module.
@@ -89,7 +89,7 @@ pub(crate) async fn module(
         let detail = format!("no project has a module `{name}`");
         return Err(Problem::not_found(detail));
     }
-    Ok(answer(&generation, json!(found), None))
+    Ok(answer(&generation, &json!(found), None))
 }
 
 /// `POST /pypi/distributions`: the projects and versions of many modules at once. Bare, with the
@@ -175,7 +175,7 @@ pub(crate) async fn dependents(
         );
         (last.project.clone(), address)
     });
-    Ok(answer(&generation, json!(found), next))
+    Ok(answer(&generation, &json!(found), next))
 }
 
 async fn required(
@@ -200,7 +200,7 @@ async fn required(
         file
     });
     let files: Vec<_> = files.collect();
-    Ok(answer(&generation, json!(files), None))
+    Ok(answer(&generation, &json!(files), None))
 }
 
 async fn newest(web: &Web) -> Result<Arc<Generation>, Problem> {
@@ -210,7 +210,7 @@ async fn newest(web: &Web) -> Result<Arc<Generation>, Problem> {
 }
 
 /// Data with its version, also as an entity tag: the same generation answers the same.
-fn answer(generation: &Generation, data: Value, next: Option<(String, String)>) -> Response {
+fn answer(generation: &Generation, data: &Value, next: Option<(String, String)>) -> Response {
     let number = generation.number();
     let cursor = next.as_ref().map(|(cursor, _)| cursor);
     let body = json!({

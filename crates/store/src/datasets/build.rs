@@ -9,7 +9,7 @@
 //! files are written from sorted keys by a writer that knows nothing else: building step by step
 //! and building anew give the same bytes.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use super::{
     DatasetError, Datasets, Entries, Written,
@@ -99,8 +99,8 @@ impl Builder {
             rows.finish()?,
             Writer::create(&place.join("depgraph"))?,
             &mut |project, before, after| {
-                differ(project, before.modules, after.modules, &mut modules)?;
-                differ(project, before.requires, after.requires, &mut dependents)
+                differ(project, &before.modules, &after.modules, &mut modules)?;
+                differ(project, &before.requires, &after.requires, &mut dependents)
             },
         )?;
         let modules = merge(
@@ -125,11 +125,11 @@ impl Builder {
 /// Hands on what a project adds to another dataset, where it is not what it was.
 fn differ(
     project: &str,
-    before: std::collections::BTreeMap<String, Versions>,
-    after: std::collections::BTreeMap<String, Versions>,
+    before: &BTreeMap<String, Versions>,
+    after: &BTreeMap<String, Versions>,
     changes: &mut Sorter,
 ) -> Result<(), DatasetError> {
-    for (name, versions) in &after {
+    for (name, versions) in after {
         if before.get(name) != Some(versions) {
             let item = Item {
                 key: key(name, project),
@@ -173,7 +173,7 @@ fn merge(
     out.finish()
 }
 
-type Told<'t> = &'t mut dyn FnMut(&str, Added, Added) -> Result<(), DatasetError>;
+type Told<'t> = &'t mut dyn FnMut(&str, &Added, &Added) -> Result<(), DatasetError>;
 
 /// The same for files of projects, with word of every project that has a change.
 fn merge_projects(
@@ -208,7 +208,7 @@ fn merge_projects(
             second(key)?;
             out.push(key, value)?;
         }
-        tell(&name, was, is)?;
+        tell(&name, &was, &is)?;
     }
     while let Some((key, value)) = before.take_if(|_| true)? {
         out.push(&key, &value)?;
@@ -222,7 +222,7 @@ fn records<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Vec<FileRecord>
 
 /// The files of a project after its changes, in order.
 fn overlay(old: Vec<Entry>, new: Vec<Item>) -> Vec<Entry> {
-    let mut files: std::collections::BTreeMap<Vec<u8>, Vec<u8>> = old.into_iter().collect();
+    let mut files: BTreeMap<Vec<u8>, Vec<u8>> = old.into_iter().collect();
     for Item { key, value, .. } in new {
         if value.is_empty() {
             files.remove(&key);

@@ -95,9 +95,11 @@ impl Manifest {
     /// Its inputs as text: the address of every file, one in each line.
     pub fn input_list(&self, objects: &Objects) -> String {
         let files = self.inputs.iter().flat_map(|input| &input.files);
-        files
-            .map(|(name, _)| format!("{}\n", objects.address(name)))
-            .collect()
+        files.fold(String::new(), |mut text, (name, _)| {
+            text.push_str(&objects.address(name));
+            text.push('\n');
+            text
+        })
     }
 
     /// Reads the manifest of a generation; none if there is none.

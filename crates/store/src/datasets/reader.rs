@@ -24,8 +24,11 @@ pub struct Dataset {
     file: File,
     table: Vec<Line>,
     index: Map<Vec<u8>>,
-    kept: Vec<Mutex<Option<(usize, Arc<Vec<u8>>)>>>,
+    kept: Vec<Mutex<Option<Unpacked>>>,
 }
+
+/// A block and its number.
+type Unpacked = (usize, Arc<Vec<u8>>);
 
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);

@@ -149,7 +149,7 @@ impl std::fmt::Debug for Writer {
 fn bad_order(error: fst::Error) -> DatasetError {
     match error {
         fst::Error::Io(error) => error.into(),
-        other => DatasetError::Index(other),
+        other @ fst::Error::Fst(_) => DatasetError::Index(other),
     }
 }
 

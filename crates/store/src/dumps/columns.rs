@@ -132,7 +132,7 @@ impl Column {
                 out.write_batch(&values, Some(&there), None)?;
             }
             Self::Texts(of) => {
-                let values = rows.iter().flat_map(|row| of(row));
+                let values = rows.iter().flat_map(of);
                 let values: Vec<ByteArray> = values.map(|text| text.as_str().into()).collect();
                 // An empty list is one level without a value; the first of a list begins a row.
                 let mut there = Vec::with_capacity(values.len());
