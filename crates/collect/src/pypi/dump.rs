@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use engine::{Ending, Enqueue, EnqueueError, Outcome, Requirement, Run, RunError, enqueue_in};
 use serde::{Deserialize, Serialize};
-use store::dumps::{self, Dump, Range, Shard};
+use store::dumps::{self, Dump, DumpError, Range, Shard};
 
 use super::{
     dataset,
@@ -23,6 +23,8 @@ pub const SHARDS: u32 = 256;
 pub const MOST_SHARDS: u32 = 4_096;
 /// Shards that are written at once, unless told otherwise.
 pub const CONCURRENCY: u32 = 4;
+/// A full dump that nobody asked for has about so many rows in each shard.
+const ROWS_OF_A_SHARD: i64 = 50_000;
 
 /// Dumps the files of the index.
 #[derive(Clone, Debug)]
@@ -202,11 +204,26 @@ impl Collector for PypiDump {
             }
             Subject::Incremental { then_build } => {
                 let objects = self.desk.open().map_err(at_objects)?;
-                let dump = dumps::incremental(cx.db(), &objects, &self.desk.scratch).await;
-                Ok(ended(dump.map_err(at_objects)?.as_ref(), then_build, cx))
+                match dumps::incremental(cx.db(), &objects, &self.desk.scratch).await {
+                    Ok(dump) => Ok(ended(dump.as_ref(), then_build, cx)),
+                    Err(DumpError::NoFullDump) => first(then_build, cx).await,
+                    Err(error) => Err(at_objects(error)),
+                }
             }
         }
     }
+}
+
+/// Nothing was dumped before: what changed is everything, and comes first.
+async fn first(then_build: bool, cx: &Run) -> Result<Ending, RunError> {
+    let to = store::pypi::last_seq(cx.db()).await?;
+    if to == 0 {
+        return Ok(ended(None, then_build, cx));
+    }
+    let shards = u32::try_from(to / ROWS_OF_A_SHARD).map_or(SHARDS, |shards| shards + 1);
+    let everything = full(to, shards.min(SHARDS), CONCURRENCY, false);
+    let requirements = vec![Requirement::hard(everything)];
+    Ok(cx.end(Outcome::Wait { requirements }, Report::default()))
 }
 
 /// The end of a dump: the datasets are woken, also when there was nothing to dump, for whoever
