@@ -30,6 +30,7 @@ const BENCHES: &[&[&str]] = &[
     &["manifests"],
     &["distribution"],
     &["goindex"],
+    &["mail"],
 ];
 
 pub(crate) fn gate() -> anyhow::Result<ExitCode> {
