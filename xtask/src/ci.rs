@@ -31,6 +31,9 @@ const BENCHES: &[&[&str]] = &[
     &["distribution"],
     &["goindex"],
     &["license"],
+    &["mail"],
+    &["pypi"],
+    &["pypi-datasets"],
 ];
 
 pub(crate) fn gate() -> anyhow::Result<ExitCode> {
