@@ -176,6 +176,11 @@ impl PypiFollow {
             })
             .collect();
         let projects = changed.len();
+        let seen = (found.to, began);
+        cx.commit(&*progress, &seen, |tx, (to, now)| {
+            Box::pin(async move { Ok(pypi::seen(tx, *to, *now).await?) })
+        })
+        .await?;
         for chunk in changed.chunks(BATCH) {
             let entering = Entering {
                 floor: None,
@@ -305,8 +310,9 @@ impl PypiFollow {
                 let serial = i64::try_from(line.serial).unwrap_or(i64::MAX);
                 highest = highest.max(serial);
                 lines_seen.push(serial);
-                // At first nothing was seen; what the crawl has read since its floor is read again.
-                if before.contains(&serial) || (before.is_empty() && serial <= safe) {
+                // At first nothing was seen, and the whole overlap is read: a line below the floor
+                // may have become visible after the crawl had read its page.
+                if before.contains(&serial) {
                     continue;
                 }
                 let name = normalize_name(&line.project);

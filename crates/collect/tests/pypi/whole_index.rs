@@ -13,7 +13,7 @@ use crate::world::{PARTS, World};
 fn size() -> (usize, usize, usize) {
     match std::env::var_os("GLEANER_LONG") {
         Some(_) => (20_000, 5_000, 50),
-        None => (150, 100, 5),
+        None => (120, 100, 4),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     session::Session,
 };
 
-/// Show how far the index is: projects, files, the safe serial and the lag, failures by reason
+/// Show how far the index is, and why files were refused
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner pypi status
