@@ -26,7 +26,7 @@ use crate::{
     session::Session,
 };
 
-/// Read Python distributions; dump what an index holds, and look it up
+/// Read Python distributions, dump an index, look things up
 #[derive(Debug, Subcommand)]
 #[command(before_help = "Examples:
   gleaner pypi file requests-2.32.3-py3-none-any.whl
