@@ -29,7 +29,7 @@ use crate::{
     session::Session,
 };
 
-/// Crawl a Python index and follow it, dump it and look it up; read distributions
+/// Crawl a Python index, dump it, look it up; read distributions
 #[derive(Debug, Subcommand)]
 #[command(before_help = "Examples:
   gleaner pypi crawl --full

@@ -1,7 +1,5 @@
 //! Repositories, groups and contributors, on both databases.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
 use db::{Part, Timestamp, testing::both};
 use facts::{
     contributor::{Address, Contributor},

@@ -1,7 +1,5 @@
 //! Whose declared names are, and which repositories a source was not asked about.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
 use db::{DbError, Part, Timestamp, testing::both, transact};
 use facts::repository::RepositoryUrl;
 use store::{

@@ -1,7 +1,5 @@
 //! Pairings, gaps, events, figures and the analysts' views, on both databases.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
 use db::{Db, Part, Timestamp, sql, testing::both};
 use facts::{
     distribution::{Confidence, Gap, Grade, How, Pairing, Verdict},

@@ -1,7 +1,5 @@
 //! What forges say of repositories, and the owners that groups follow.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
 use db::{Db, DbError, Part, Timestamp, testing::both, transact};
 use facts::{group::GroupName, repository::RepositoryUrl};
 use store::{

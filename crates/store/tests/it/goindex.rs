@@ -1,7 +1,5 @@
 //! The Go index: what tags name is kept, and the feed can be followed by anybody without a gap.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
 use std::{collections::BTreeSet, time::Duration};
 
 use db::{Db, DbError, Part, Timestamp, sql, testing::both, transact};

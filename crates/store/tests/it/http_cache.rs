@@ -1,7 +1,5 @@
 //! The cache of answers stays within its bounds and loses what was used longest ago.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
 use std::time::Duration;
 
 use db::{Db, Part, Timestamp, testing::both};

@@ -1,7 +1,5 @@
 //! Answers are kept once, results replace each other at once, and history stays.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
 use db::{Db, DbError, Part, Timestamp, sql, testing::both, transact};
 use facts::{
     license::{Findings, Line, ScannerIdentity},

@@ -1,7 +1,5 @@
 //! Mail: what is written depends on which copies there are, not on the order in which they came.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
 use db::{Db, DbError, Part, Row, Timestamp, sql, testing::both, transact};
 use facts::mail::Archive;
 use store::mail::{self, KnownPart, NewCopy, NewList, NewMessage, NewSender, Verdict, pack};

@@ -1,7 +1,10 @@
 //! What the store keeps, on both databases: one binary, because linking each file apart costs more
 //! than its tests.
 
+#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
+
 mod catalogue;
+mod datasets;
 mod declared_names;
 mod distribution;
 mod forges;

@@ -1,7 +1,5 @@
 //! Contents of manifests and listings of owners are kept, found again, and bounded.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
 use std::time::Duration;
 
 use db::{Part, Timestamp, testing::both};

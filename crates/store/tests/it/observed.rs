@@ -1,7 +1,5 @@
 //! Facts that last: what answers, parts of answers and outages leave behind, on both databases.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
 use db::{Db, Part, Timestamp, sql, testing::both};
 use facts::{
     evidence::Evidence,

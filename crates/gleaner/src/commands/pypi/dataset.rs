@@ -28,7 +28,7 @@ pub(crate) enum DatasetCommand {
     Gc(GcArgs),
 }
 
-/// Build the next generation from the newest one and the dumps since
+/// Build the next generation from new dumps
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner pypi dataset build

@@ -15,7 +15,7 @@ use crate::{
     session::Session,
 };
 
-/// Dump what is known of the files of the index: all of it, or what has changed since the last dump
+/// Dump all that is known of files, or what has changed
 ///
 /// Dumps are JSON and Parquet under `data_dumps/python_distribution_data`, in the place that
 /// `[objects]` names. Datasets are built from them afterwards.

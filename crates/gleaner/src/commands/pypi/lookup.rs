@@ -41,7 +41,7 @@ pub(crate) struct ModuleArgs {
     limit: usize,
 }
 
-/// Tell what the files of a project require, or which projects require it
+/// Tell what a project requires, or who requires it
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   gleaner pypi lookup deps flask --version 3.0.0

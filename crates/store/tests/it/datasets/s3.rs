@@ -30,6 +30,7 @@ struct Server {
 }
 
 impl Server {
+    #[expect(clippy::print_stderr, reason = "nothing is skipped in silence")]
     fn start() -> Option<Self> {
         let Some(packages) = std::env::var_os(SERVER)
             .map(PathBuf::from)
@@ -37,7 +38,7 @@ impl Server {
         else {
             let why = std::env::var(NO_SERVER);
             let why = why.unwrap_or_else(|_| "run `cargo xtask test` once to install it".into());
-            println!("NOT COMPARED with a server that speaks S3: {why}");
+            eprintln!("NOT COMPARED with a server that speaks S3: {why}");
             return None;
         };
         let main = "from moto.server import main; main(['-H', '127.0.0.1', '-p', '0'])";
