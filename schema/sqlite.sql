@@ -148,6 +148,13 @@ CREATE TABLE expected_source (
     PRIMARY KEY (repository, source)
 ) STRICT;
 
+CREATE TABLE forge_activity (
+    repository INTEGER PRIMARY KEY NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    wanted_at TEXT NOT NULL,
+    -- the last time that a forge told all there was
+    answered_at TEXT
+) STRICT;
+
 CREATE TABLE forge_host (
     host TEXT PRIMARY KEY NOT NULL,
     -- github, gitlab or gitea; git for a host that has nothing to ask
@@ -175,7 +182,7 @@ CREATE TABLE forge_issue (
     data_source TEXT NOT NULL,
     comments INTEGER NOT NULL,
     observed_at TEXT NOT NULL,
-    UNIQUE (repository, platform_id)
+    UNIQUE (repository, kind, platform_id)
 ) STRICT;
 
 CREATE UNIQUE INDEX forge_issue_external_key ON forge_issue (repository, external_key) WHERE external_key IS NOT NULL;
@@ -416,6 +423,9 @@ CREATE TABLE license_answer (
     size INTEGER,
     programming_language TEXT,
     file_type TEXT,
+    mime_type TEXT,
+    -- empty, binary or lfs-pointer; none for what can be read
+    sort TEXT,
     expression TEXT,
     spdx TEXT,
     percentage REAL,
@@ -501,6 +511,8 @@ CREATE TABLE license_result (
     bytes_scanned INTEGER NOT NULL,
     -- JSON: what was left out, by the reason
     skipped TEXT,
+    -- JSON: how many files are empty, binary, lfs-pointer, vendored or generated
+    told_apart TEXT,
     primary_spdx TEXT,
     primary_from TEXT
 ) STRICT;
@@ -718,11 +730,15 @@ CREATE TABLE mail_sender (
     -- a robot, a tracker or a list: never a person
     automation INTEGER NOT NULL,
     contributor INTEGER REFERENCES contributor (id) ON DELETE SET NULL,
+    -- how the contributor was found: noreply, address, profile, commits or email-only
+    identity TEXT,
     -- when a forge last gave a definite answer about it
     asked_at TEXT
 ) STRICT;
 
 CREATE INDEX mail_sender_contributor ON mail_sender (contributor) WHERE contributor IS NOT NULL;
+
+CREATE INDEX mail_sender_email_only ON mail_sender (id) WHERE identity = 'email-only';
 
 CREATE INDEX mail_sender_unresolved ON mail_sender (id) WHERE contributor IS NULL AND NOT automation;
 
@@ -958,6 +974,140 @@ CREATE TABLE pool (
     next_start_at TEXT                -- of the first filling, for the whole fleet
 ) STRICT;
 
+CREATE TABLE pypi_event (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project TEXT NOT NULL,
+    -- none for what happened to the project
+    filename TEXT,
+    -- added, removed, returned, replaced, yanked, unyanked, status
+    what TEXT NOT NULL,
+    detail TEXT,
+    serial INTEGER,
+    observed_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX pypi_event_project ON pypi_event (project, id);
+
+CREATE TABLE pypi_files (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- its place in the sequence of changes; another one with every change
+    change_seq INTEGER,
+    -- it changed since it got its number
+    unnumbered INTEGER NOT NULL,
+    -- of the project, normalised
+    project TEXT NOT NULL,
+    version TEXT NOT NULL,
+    filename TEXT NOT NULL,
+    -- wheel, egg, sdist or installer; other for what is none of them
+    kind TEXT NOT NULL,
+    url TEXT NOT NULL,
+    upload_time TEXT,
+    size INTEGER,
+    sha256 TEXT,
+    -- of the file's metadata beside it: the digest, empty where none is told, none where there is no such file
+    metadata_sha256 TEXT,
+    requires_python TEXT,
+    -- why it was yanked, empty without a reason; none for a file that is not
+    yanked TEXT,
+    removed INTEGER NOT NULL,
+    quarantined INTEGER NOT NULL,
+    -- of the page that first listed it
+    serial INTEGER,
+    -- not-yet, ok or refused
+    extracted TEXT NOT NULL,
+    -- the word for a refusal, and the whole reason
+    refusal TEXT,
+    detail TEXT,
+    extractor_version INTEGER,
+    extracted_at TEXT,
+    -- how much of it came over the wire
+    bytes_fetched INTEGER,
+    metadata_name TEXT,
+    metadata_version TEXT,
+    -- arrays in JSON; requirements as they stand in the metadata
+    requires_dist TEXT NOT NULL,
+    extras TEXT NOT NULL,
+    import_names TEXT NOT NULL,
+    modules TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    warnings TEXT NOT NULL,
+    first_seen TEXT NOT NULL,
+    changed_at TEXT NOT NULL,
+    UNIQUE (project, filename)
+) STRICT;
+
+CREATE UNIQUE INDEX pypi_files_change ON pypi_files (change_seq) WHERE change_seq IS NOT NULL;
+
+CREATE INDEX pypi_files_extractor ON pypi_files (extractor_version, id);
+
+CREATE INDEX pypi_files_refused ON pypi_files (refusal, id) WHERE refusal IS NOT NULL;
+
+CREATE INDEX pypi_files_unnumbered ON pypi_files (id) WHERE unnumbered;
+
+CREATE INDEX pypi_files_unread ON pypi_files (id) WHERE extracted = 'not-yet';
+
+CREATE TABLE pypi_index (
+    id INTEGER PRIMARY KEY NOT NULL,
+    -- where it is, if the configuration does not say so
+    address TEXT,
+    -- the serial of the index before the last full crawl began, or the one that was given
+    floor INTEGER,
+    full_began_at TEXT,
+    full_finished_at TEXT,
+    -- projects that the last full crawl asked for, and those of them that it did not get
+    full_projects INTEGER NOT NULL,
+    full_failed INTEGER NOT NULL,
+    -- only a sample of its projects is known, on purpose
+    sampled INTEGER NOT NULL,
+    -- the newest serial that the index was seen to have, and when
+    seen INTEGER,
+    seen_at TEXT,
+    -- up to here every change is known, but for the projects that are still due
+    safe INTEGER,
+    safe_at TEXT,
+    -- how the index is followed: changelog, serials or pages
+    followed_by TEXT,
+    audit_at TEXT,
+    audit_projects INTEGER,
+    audit_drift INTEGER,
+    -- the last number that was given to a change
+    last_seq INTEGER NOT NULL,
+    -- bytes in pypi_kept
+    kept INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE pypi_kept (
+    file INTEGER PRIMARY KEY NOT NULL REFERENCES pypi_files (id) ON DELETE CASCADE,
+    -- of which bytes these are parts
+    sha256 TEXT NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE pypi_project (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- normalised
+    name TEXT NOT NULL UNIQUE,
+    -- as the index spells it
+    shown TEXT NOT NULL,
+    -- active, archived, quarantined, deprecated or what else the index says; gone when it has no page
+    status TEXT NOT NULL,
+    status_reason TEXT,
+    -- of the page that was read last; none where pages tell none
+    serial INTEGER,
+    -- the page must be at least as new as this, 0 where serials are not told; none when it was read
+    required INTEGER,
+    -- when it was last found to have changed
+    due_since TEXT,
+    -- over all that the page says of files
+    digest TEXT,
+    files INTEGER NOT NULL,
+    asked_at TEXT,
+    changed_at TEXT,
+    gone_at TEXT
+) STRICT;
+
+CREATE INDEX pypi_project_due ON pypi_project (name) WHERE required IS NOT NULL;
+
 CREATE TABLE ready (
     pool TEXT NOT NULL,
     upstream TEXT NOT NULL,
@@ -1158,7 +1308,7 @@ SELECT l.id AS rgls_id, l.repo_group AS repo_group_id, COALESCE(l.inbox, l.addre
     (SELECT MAX(p.part) FROM mail_part p WHERE p.list = l.id AND p.state = 'complete') AS mlls_last_month,
     l.finished_at IS NOT NULL AS mlls_scan_complete, l.failures AS mlls_failed_attempts,
     l.failed_at AS mlls_last_failed_at, l.began_at AS mlls_last_run,
-    -- leases are the engine's: see the unit mail/fetch of the list
+    -- leases are the engine's: see the unit mail/fetch or mail/fetch-inbox of the list
     CAST(NULL AS TEXT) AS mlls_locked_at, CAST(NULL AS TEXT) AS mlls_locked_pid,
     CAST(NULL AS TEXT) AS mlls_locked_boot_id
 FROM mail_list l;
@@ -1307,7 +1457,7 @@ CREATE INDEX run_unit ON run (unit, id);
 
 CREATE VIEW scancode_file_results AS
 SELECT f.id AS file_result_id, f.result AS scan_id, s.repository AS repo_id, f.path, f.blob AS sha1_git,
-    a.size, a.programming_language, a.file_type, a.expression AS detected_license_expression,
+    a.size, a.programming_language, a.file_type, a.mime_type, a.sort, a.expression AS detected_license_expression,
     COALESCE(f.spdx, a.spdx) AS detected_license_expression_spdx,
     a.percentage AS percentage_of_license_text, a.detections AS license_detections,
     a.clues AS license_clues, a.copyrights, a.holders, a.authors, a.packages AS package_data,
@@ -1318,7 +1468,7 @@ WHERE s.state = 'current';
 
 CREATE VIEW scancode_file_results_history AS
 SELECT f.id AS file_result_id, f.result AS scan_id, s.repository AS repo_id, f.path, f.blob AS sha1_git,
-    a.size, a.programming_language, a.file_type, a.expression AS detected_license_expression,
+    a.size, a.programming_language, a.file_type, a.mime_type, a.sort, a.expression AS detected_license_expression,
     COALESCE(f.spdx, a.spdx) AS detected_license_expression_spdx,
     a.percentage AS percentage_of_license_text, a.detections AS license_detections,
     a.clues AS license_clues, a.copyrights, a.holders, a.authors, a.packages AS package_data,
