@@ -82,7 +82,7 @@ fn run_benches() -> anyhow::Result<()> {
         let mut command = steps::cargo(&["run", "--release", "--package", "bench", "--"]);
         command.args(*bench);
         if *bench == ["license"] {
-            command.envs(scancode::for_tests());
+            command.envs(scancode::SCANCODE.for_tests());
         }
         steps::succeed(&mut command)?;
     }

@@ -33,6 +33,7 @@ mod postgres;
 mod scancode;
 mod steps;
 mod test;
+mod test_tool;
 mod walls;
 
 const USAGE: &str = "\

@@ -7,35 +7,26 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use crate::{go, steps};
+use crate::{
+    steps,
+    test_tool::{Tool, cache},
+};
 
-/// Names the private place to tests.
-const SCANCODE: &str = "GLEANER_SCANCODE";
-/// Tells tests why there is none.
-const NO_SCANCODE: &str = "GLEANER_NO_SCANCODE";
+/// What tests are told of it: its private place.
+pub(crate) const SCANCODE: Tool = Tool {
+    there: "GLEANER_SCANCODE",
+    missing: "GLEANER_NO_SCANCODE",
+    loss: "no ScanCode, nothing is compared with it",
+    find,
+};
+
 /// The versions and hashes that are wanted.
 const REQUIREMENTS: &str = "crates/collect/src/license/scancode-requirements.txt";
 /// Written when all is there, with what it was made from.
 const READY: &str = "gleaner-ready";
 
-/// What tests are told: where ScanCode is, or why there is none. Nothing, if somebody has told
-/// already.
-pub(crate) fn for_tests() -> Option<(&'static str, String)> {
-    if std::env::var_os(SCANCODE).is_some() {
-        return None;
-    }
-    match find() {
-        Ok(place) => Some((SCANCODE, place.display().to_string())),
-        Err(error) => {
-            let why = format!("{error:#}");
-            eprintln!("warning: no ScanCode, nothing is compared with it: {why}");
-            Some((NO_SCANCODE, why))
-        }
-    }
-}
-
 fn find() -> anyhow::Result<PathBuf> {
-    let data = go::cache()?.join("scancode");
+    let data = cache()?.join("scancode");
     let place = data.join("license/scancode");
     let wanted = steps::root().join(REQUIREMENTS);
     let wanted = std::fs::read_to_string(&wanted)

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::bail;
 
-use crate::{go, moto, postgres, scancode, steps};
+use crate::{go, moto, postgres, scancode, steps, test_tool::Tool};
 
 /// Where tests find the run's cluster; a test that is run alone starts its own.
 const CLUSTER: &str = "GLEANER_TEST_POSTGRES";
@@ -50,15 +50,11 @@ fn run_with(args: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<ExitC
         Err(_) => Some(postgres::start()?),
     };
     let url = cluster.as_ref().map(|cluster| (CLUSTER, cluster.url()));
-    let go = go::for_tests();
-    let go = go.as_ref().map(|(name, value)| (*name, value.as_str()));
-    let scancode = scancode::for_tests();
-    let scancode = scancode.as_ref();
-    let scancode = scancode.map(|(name, value)| (*name, value.as_str()));
-    let moto = moto::for_tests();
-    let moto = moto.as_ref().map(|(name, value)| (*name, value.as_str()));
-    let environment = environment.iter().copied().chain(inbox).chain(moto);
-    let environment: Vec<_> = environment.chain(url).chain(go).chain(scancode).collect();
+    let tools = [go::GO, moto::MOTO, scancode::SCANCODE];
+    let told: Vec<_> = tools.iter().filter_map(Tool::for_tests).collect();
+    let told = told.iter().map(|(name, value)| (*name, value.as_str()));
+    let environment = environment.iter().copied().chain(inbox).chain(url);
+    let environment: Vec<_> = environment.chain(told).collect();
 
     let runner = Runner::find();
     if args.is_empty() && runner == Runner::Nextest {

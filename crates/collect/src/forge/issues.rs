@@ -1,8 +1,10 @@
 //! Issues and pull requests as forges list them, and accounts by the address they write from.
 
 use db::Timestamp;
+use serde::de::DeserializeOwned;
 
-use super::{Asked, NoAnswer};
+use super::{Asked, Looked, NoAnswer, listed};
+use crate::http::{Ask, Session, Unknown};
 
 /// Longer titles are cut: nobody's fit, and GitHub's own end at 256 characters.
 const LONGEST_TITLE: usize = 1_000;
@@ -74,9 +76,20 @@ pub(super) struct Said {
     pub(super) closed_at: Option<Timestamp>,
 }
 
+/// Asks for a page of them; see [`listed::page`].
+pub(super) async fn page<T: DeserializeOwned>(
+    session: &Session,
+    ask: &Ask,
+    blocked: fn(&Unknown) -> bool,
+    read: impl Fn(T) -> Said,
+) -> Asked<Looked<IssuePage>> {
+    let found = listed::page(session, ask, blocked, |one| issue(read(one))).await?;
+    Ok(found.map(|(issues, next)| IssuePage { issues, next }))
+}
+
 /// An issue, if what is said of it can be true: without numbers and the time of its last change it
 /// could neither be kept nor be found again.
-pub(super) fn issue(said: Said) -> Asked<ListedIssue> {
+fn issue(said: Said) -> Asked<ListedIssue> {
     let positive = |number: Option<i64>| number.filter(|number| *number > 0);
     let (Some(id), Some(number), Some(updated_at)) =
         (positive(said.id), positive(said.number), said.updated_at)

@@ -16,6 +16,7 @@ mod github;
 mod gitlab;
 mod host;
 mod issues;
+mod listed;
 mod publishing;
 mod scope;
 mod tags;

@@ -3,8 +3,8 @@
 use db::Timestamp;
 use serde::de::DeserializeOwned;
 
-use super::{Asked, Looked, NoAnswer};
-use crate::http::{Ask, Reply, Session, Unknown};
+use super::{Asked, Looked, NoAnswer, listed};
+use crate::http::{Ask, Session, Unknown};
 
 /// A page of tags.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,24 +29,15 @@ pub struct ListedTag {
 /// What a forge says of a tag: its name, its commit and the commit's time.
 pub(super) type Said = (String, Option<String>, Option<Timestamp>);
 
-/// Asks for a page. `blocked` tells whether a refusal is the law's, `read` what a tag says.
+/// Asks for a page of them; see [`listed::page`].
 pub(super) async fn page<T: DeserializeOwned>(
     session: &Session,
     ask: &Ask,
     blocked: fn(&Unknown) -> bool,
     read: fn(T) -> Said,
 ) -> Asked<Looked<TagPage>> {
-    let found = match session.ask_json::<Vec<T>>(ask).await {
-        Reply::Found(found) => found,
-        Reply::Absent => return Ok(Looked::Missing),
-        Reply::Unknown(why) if blocked(&why) => return Ok(Looked::Blocked),
-        Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
-    };
-    let tags = found.value.into_iter().map(|one| tag(read(one)));
-    Ok(Looked::Here(TagPage {
-        tags: tags.collect::<Asked<_>>()?,
-        next: found.response.next,
-    }))
+    let found = listed::page(session, ask, blocked, |one| tag(read(one))).await?;
+    Ok(found.map(|(tags, next)| TagPage { tags, next }))
 }
 
 /// A tag, if what is said of it can be true.

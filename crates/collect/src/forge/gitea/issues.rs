@@ -6,11 +6,11 @@ use serde::Deserialize;
 use super::{Gitea, code::place};
 use crate::{
     forge::{
-        Asked, Looked, NoAnswer, Which,
-        issues::{IssuePage, Said, issue},
+        Asked, Looked, Which,
+        issues::{IssuePage, Said, page},
         text,
     },
-    http::{Ask, Reply},
+    http::{Ask, Unknown},
 };
 
 #[derive(Deserialize)]
@@ -44,14 +44,8 @@ impl Gitea {
                 None => ask,
             }
         };
-        let found = match self.session.ask_json::<Vec<Issue>>(&ask).await {
-            Reply::Found(found) => found,
-            Reply::Absent => return Ok(Looked::Missing),
-            Reply::Unknown(why) if why.status == Some(451) => return Ok(Looked::Blocked),
-            Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
-        };
-        let issues = found.value.into_iter().map(|one| {
-            issue(Said {
+        page::<Issue>(&self.session, &ask, Unknown::is_for_legal_reasons, |one| {
+            Said {
                 pull: one.pull_request.is_some_and(|said| !said.is_null()),
                 id: one.id,
                 number: one.number,
@@ -61,11 +55,8 @@ impl Gitea {
                 created_at: text::time(one.created_at.as_deref()),
                 updated_at: text::time(one.updated_at.as_deref()),
                 closed_at: text::time(one.closed_at.as_deref()),
-            })
-        });
-        Ok(Looked::Here(IssuePage {
-            issues: issues.collect::<Asked<_>>()?,
-            next: found.response.next,
-        }))
+            }
+        })
+        .await
     }
 }

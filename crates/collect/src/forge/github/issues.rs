@@ -8,13 +8,10 @@ use db::Timestamp;
 use serde::Deserialize;
 
 use super::{GitHub, blocked, place};
-use crate::{
-    forge::{
-        Asked, Looked, NoAnswer, Which,
-        issues::{FoundAccount, FoundBy, IssuePage, Said, is_login, issue},
-        text,
-    },
-    http::Reply,
+use crate::forge::{
+    Asked, Looked, Which,
+    issues::{FoundAccount, FoundBy, IssuePage, Said, is_login, page},
+    text,
 };
 
 #[derive(Deserialize)]
@@ -84,29 +81,18 @@ impl GitHub {
                 None => ask,
             }
         };
-        let found = match self.session.ask_json::<Vec<Issue>>(&ask).await {
-            Reply::Found(found) => found,
-            Reply::Absent => return Ok(Looked::Missing),
-            Reply::Unknown(why) if blocked(&why) => return Ok(Looked::Blocked),
-            Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
-        };
-        let issues = found.value.into_iter().map(|one| {
-            issue(Said {
-                pull: one.pull_request.is_some(),
-                id: one.id,
-                number: one.number,
-                node_id: one.node_id,
-                title: one.title,
-                state: one.state,
-                created_at: text::time(one.created_at.as_deref()),
-                updated_at: text::time(one.updated_at.as_deref()),
-                closed_at: text::time(one.closed_at.as_deref()),
-            })
-        });
-        Ok(Looked::Here(IssuePage {
-            issues: issues.collect::<Asked<_>>()?,
-            next: found.response.next,
-        }))
+        page::<Issue>(&self.session, &ask, blocked, |one| Said {
+            pull: one.pull_request.is_some(),
+            id: one.id,
+            number: one.number,
+            node_id: one.node_id,
+            title: one.title,
+            state: one.state,
+            created_at: text::time(one.created_at.as_deref()),
+            updated_at: text::time(one.updated_at.as_deref()),
+            closed_at: text::time(one.closed_at.as_deref()),
+        })
+        .await
     }
 
     pub(super) async fn account_by_address(&self, email: &str) -> Asked<Option<FoundAccount>> {

@@ -6,11 +6,11 @@ use serde::Deserialize;
 use super::{GitLab, code::place};
 use crate::{
     forge::{
-        Asked, IssueList, Looked, NoAnswer, Which,
-        issues::{IssuePage, Said, issue},
+        Asked, IssueList, Looked, Which,
+        issues::{IssuePage, Said, page},
         text,
     },
-    http::{Ask, Reply},
+    http::{Ask, Unknown},
 };
 
 #[derive(Deserialize)]
@@ -50,15 +50,9 @@ impl GitLab {
                 None => ask,
             }
         };
-        let found = match self.session.ask_json::<Vec<Issue>>(&ask).await {
-            Reply::Found(found) => found,
-            Reply::Absent => return Ok(Looked::Missing),
-            Reply::Unknown(why) if why.status == Some(451) => return Ok(Looked::Blocked),
-            Reply::Unknown(why) => return Err(NoAnswer::Unknown(why)),
-        };
-        let issues = found.value.into_iter().map(|one| {
+        page::<Issue>(&self.session, &ask, Unknown::is_for_legal_reasons, |one| {
             let closed_at = one.closed_at.or(one.merged_at);
-            issue(Said {
+            Said {
                 pull: pulls,
                 id: one.id,
                 number: one.iid,
@@ -68,11 +62,8 @@ impl GitLab {
                 created_at: text::time(one.created_at.as_deref()),
                 updated_at: text::time(one.updated_at.as_deref()),
                 closed_at: text::time(closed_at.as_deref()),
-            })
-        });
-        Ok(Looked::Here(IssuePage {
-            issues: issues.collect::<Asked<_>>()?,
-            next: found.response.next,
-        }))
+            }
+        })
+        .await
     }
 }
