@@ -175,22 +175,90 @@ fn world() -> Vec<Mail> {
     mails
 }
 
-/// Orders that differ in every way that matters: forwards, backwards, and a few shuffles.
-fn orders(count: usize) -> Vec<Vec<usize>> {
+/// Numbers that look random, the same ones for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+/// What is tried by default, or the one that `GLEANER_SEED` says.
+fn seeds(count: u64) -> Vec<u64> {
+    match std::env::var("GLEANER_SEED") {
+        Ok(seed) => vec![seed.parse().unwrap()],
+        Err(_) => (1..=count).collect(),
+    }
+}
+
+/// Forwards, backwards, and some shuffles.
+fn orders(count: usize, dice: &mut Dice, shuffles: usize) -> Vec<Vec<usize>> {
     let forwards: Vec<usize> = (0..count).collect();
     let mut orders = vec![forwards.clone(), forwards.iter().rev().copied().collect()];
-    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
-    for _ in 0..6 {
+    for _ in 0..shuffles {
         let mut order = forwards.clone();
         for at in (1..count).rev() {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            order.swap(at, (state >> 33) as usize % (at + 1));
+            order.swap(at, dice.below(at + 1));
         }
         orders.push(order);
     }
     orders
+}
+
+/// Mail that answers whatever it likes: others, itself, mail that nobody has; some of it patches.
+fn random_world(dice: &mut Dice) -> Vec<Mail> {
+    const NAMES: [&str; 14] = [
+        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "ghost", "ghoul", "spirit",
+    ];
+    let count = 3 + dice.below(9);
+    let mut world = Vec::new();
+    for (place, id) in NAMES.into_iter().take(count).enumerate() {
+        let ancestors: Vec<&str> = (0..dice.below(4))
+            .map(|_| NAMES[dice.below(NAMES.len())])
+            .collect();
+        let mut one = mail(id, &ancestors, place as i64 * 10);
+        one.classes = match dice.below(4) {
+            0 => ("patch_submission", "patch_submission"),
+            1 => ("discuss", "review"),
+            _ => one.classes,
+        };
+        world.push(one);
+    }
+    world
+}
+
+async fn forget_all(db: &Db) {
+    for table in [
+        "mail_copy",
+        "mail_message",
+        "mail_node",
+        "mail_thread",
+        "forge_issue",
+    ] {
+        let statement = db::Statement::built(format!("DELETE FROM {table}"));
+        db.execute(statement).await.unwrap();
+    }
+}
+
+/// Takes them in this order, by portions that grow from `size`.
+async fn arrive(db: &Db, list: i64, mails: &[Mail], order: &[usize], mut size: usize) {
+    let mut left = order;
+    while !left.is_empty() {
+        let (now, later) = left.split_at(size.min(left.len()));
+        let mut batch = Vec::new();
+        for &at in now {
+            let copy = take(db, list, &mails[at]).await;
+            batch.push(message(&mails[at], copy, "s"));
+        }
+        write(db, &batch).await;
+        left = later;
+        size += 1;
+    }
 }
 
 /// A mail on the list of a project that tracks its issues elsewhere.
@@ -276,25 +344,10 @@ both! {
     async fn threads_do_not_depend_on_arrival(db: TestDb) {
         let mails = world();
         let mut first: Option<Vec<String>> = None;
-        for (number, order) in orders(mails.len()).into_iter().enumerate() {
-            for table in ["mail_copy", "mail_message", "mail_node", "mail_thread"] {
-                db.execute(db::Statement::built(format!("DELETE FROM {table}"))).await.unwrap();
-            }
+        for (number, order) in orders(mails.len(), &mut Dice(1), 6).into_iter().enumerate() {
+            forget_all(&db).await;
             let list = list(&db, &format!("list{number}@example.org")).await;
-            // By one, by two, by three and so on: portions do not matter either.
-            let mut left = order.as_slice();
-            let mut size = 1 + number % 3;
-            while !left.is_empty() {
-                let (now, later) = left.split_at(size.min(left.len()));
-                let mut batch = Vec::new();
-                for &at in now {
-                    let copy = take(&db, list, &mails[at]).await;
-                    batch.push(message(&mails[at], copy, "s"));
-                }
-                write(&db, &batch).await;
-                left = later;
-                size += 1;
-            }
+            arrive(&db, list, &mails, &order, 1 + number % 3).await;
             let picture = picture(&db).await;
             match &first {
                 None => {
@@ -303,6 +356,22 @@ both! {
                     first = Some(picture);
                 }
                 Some(first) => assert_eq!(&picture, first, "order {order:?}"),
+            }
+        }
+    }
+
+    async fn no_threads_at_all_depend_on_arrival(db: TestDb) {
+        for seed in seeds(25) {
+            let mut dice = Dice(seed);
+            let mails = random_world(&mut dice);
+            let list = list(&db, &format!("list{seed}@example.org")).await;
+            let mut first: Option<Vec<String>> = None;
+            for (number, order) in orders(mails.len(), &mut dice, 3).into_iter().enumerate() {
+                forget_all(&db).await;
+                arrive(&db, list, &mails, &order, 1 + number % 3).await;
+                let picture = picture(&db).await;
+                let first = first.get_or_insert_with(|| picture.clone());
+                assert_eq!(&picture, first, "GLEANER_SEED={seed}, order {order:?} of {mails:#?}");
             }
         }
     }
@@ -321,9 +390,7 @@ both! {
         forgotten.unwrap();
         let after = picture(&db).await;
         // The same as if they had never come.
-        for table in ["mail_copy", "mail_message", "mail_node", "mail_thread"] {
-            db.execute(db::Statement::built(format!("DELETE FROM {table}"))).await.unwrap();
-        }
+        forget_all(&db).await;
         for one in mails.iter().filter(|one| !without.contains(&one.id)) {
             let copy = take(&db, list, one).await;
             write(&db, &[message(one, copy, "s")]).await;
@@ -438,10 +505,9 @@ both! {
         ];
         // The last two stand for issues and a pull request that a forge tells of.
         let mut first: Option<Vec<String>> = None;
-        for (number, order) in orders(mails.len() + 2).into_iter().enumerate() {
-            for table in ["mail_copy", "mail_message", "mail_node", "mail_thread", "forge_issue"] {
-                db.execute(db::Statement::built(format!("DELETE FROM {table}"))).await.unwrap();
-            }
+        let all = seeds(8).into_iter().flat_map(|seed| orders(mails.len() + 2, &mut Dice(seed), 1));
+        for (number, order) in all.enumerate() {
+            forget_all(&db).await;
             let list = list(&db, &format!("list{number}@meadow.apache.org")).await;
             db.execute(sql!("UPDATE mail_list SET repository = $1", repository)).await.unwrap();
             for (step, at_) in order.iter().enumerate() {
