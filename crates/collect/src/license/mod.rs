@@ -21,6 +21,7 @@ mod file_key;
 mod gather;
 mod kept_answer;
 mod provenant;
+mod repository_scan;
 mod scancode;
 mod scanner;
 mod setup;

@@ -24,9 +24,10 @@ use store::license::{self, Answer, FileKey, NewFile, State};
 
 use super::{
     Scanner, Settings,
-    collector::{Done, Progress, Scan},
+    collector::Progress,
     gather::Tree,
     python_in,
+    repository_scan::{Done, Scan},
     scancode::package,
     stock_output::StockOutput,
     stop::Stop,
