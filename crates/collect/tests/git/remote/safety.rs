@@ -215,15 +215,20 @@ async fn nothing_outlives_a_parent_that_was_killed() {
     let world = World::new(50).await;
     world.server.spoil(Stage::Pack, Fault::Hang { after: 500 });
     let mut parent = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "safety::fetches_until_it_is_killed"])
+        .args([
+            "--ignored",
+            "--exact",
+            "remote::safety::fetches_until_it_is_killed",
+        ])
         .env("GIT_REMOTE_TEST_URL", world.url())
         .env("GIT_REMOTE_TEST_DIRECTORY", world.settings().directory)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    world.server.holds().await;
+    let asked = tokio::time::timeout(Duration::from_mins(1), world.server.holds()).await;
     parent.kill().unwrap();
     parent.wait().unwrap();
+    asked.unwrap();
     world.server.left_alone().await;
 }
 
