@@ -72,7 +72,7 @@ impl Collector for PypiAudit {
     const VERSION: i64 = 1;
     const CADENCE: Option<Duration> = Some(Duration::from_hours(24));
     const POOL: &'static str = POOL;
-    const MAX_RUN: Duration = Duration::from_hours(2);
+    const MAX_RUN: Duration = super::MAX_RUN;
     const NEEDS: &'static [Need] = &[Need::Network];
 
     type Subject = Subject;

@@ -68,8 +68,8 @@ impl Collector for PypiDataset {
         "builds look-ups of import names and requirements from the dumps of a Python index";
     const VERSION: i64 = 1;
     const CADENCE: Option<Duration> = None;
-    const POOL: &'static str = "pypi";
-    const MAX_RUN: Duration = Duration::from_mins(30);
+    const POOL: &'static str = super::POOL;
+    const MAX_RUN: Duration = super::MAX_RUN;
     const NEEDS: &'static [Need] = &[];
 
     type Subject = Subject;

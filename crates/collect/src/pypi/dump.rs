@@ -168,8 +168,8 @@ impl Collector for PypiDump {
         "dumps what is known of the files of a Python index, wholly or what has changed";
     const VERSION: i64 = 1;
     const CADENCE: Option<Duration> = None;
-    const POOL: &'static str = "pypi";
-    const MAX_RUN: Duration = Duration::from_mins(30);
+    const POOL: &'static str = super::POOL;
+    const MAX_RUN: Duration = super::MAX_RUN;
     const NEEDS: &'static [Need] = &[];
 
     type Subject = Subject;

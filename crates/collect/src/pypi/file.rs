@@ -93,7 +93,7 @@ impl Collector for PypiFile {
     const VERSION: i64 = EXTRACTOR_VERSION as i64;
     const CADENCE: Option<Duration> = None;
     const POOL: &'static str = POOL;
-    const MAX_RUN: Duration = Duration::from_mins(30);
+    const MAX_RUN: Duration = super::MAX_RUN;
     const NEEDS: &'static [Need] = &[Need::Network];
 
     type Subject = Subject;

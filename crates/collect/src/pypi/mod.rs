@@ -60,6 +60,8 @@ use crate::http::{Http, Session, UpstreamSettings};
 
 /// The slots of the round.
 const POOL: &str = "pypi";
+/// After this a run of it has hung: a full build of datasets may take more than an hour.
+const MAX_RUN: Duration = Duration::from_hours(2);
 
 /// What is set about the index.
 #[derive(Clone, Debug)]

@@ -55,7 +55,7 @@ impl Collector for PypiNumber {
     const VERSION: i64 = 1;
     const CADENCE: Option<Duration> = Some(Duration::from_mins(15));
     const POOL: &'static str = POOL;
-    const MAX_RUN: Duration = Duration::from_mins(30);
+    const MAX_RUN: Duration = super::MAX_RUN;
     const NEEDS: &'static [Need] = &[];
 
     type Subject = Subject;

@@ -80,7 +80,7 @@ impl Collector for PypiProject {
     const VERSION: i64 = 1;
     const CADENCE: Option<Duration> = None;
     const POOL: &'static str = POOL;
-    const MAX_RUN: Duration = Duration::from_mins(30);
+    const MAX_RUN: Duration = super::MAX_RUN;
     const NEEDS: &'static [Need] = &[Need::Network];
 
     type Subject = Subject;

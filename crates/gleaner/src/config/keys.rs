@@ -412,7 +412,7 @@ static GOINDEX: [Key; 8] = {
     ]
 };
 static PYPI: [Key; 12] = {
-    let [enabled, workers, cadence, max_run] = round_keys("8", "5m", "30m");
+    let [enabled, workers, cadence, max_run] = round_keys("8", "5m", "2h");
     [
         enabled,
         workers,

@@ -64,6 +64,7 @@ fn every_setting_reaches_the_program() {
                 "http://h",
                 "a@b.example",
                 "full",
+                "all",
             ]
             .into_iter()
             .filter_map(|text| key.kind.parse(text).ok())
@@ -102,6 +103,10 @@ fn the_example_is_complete_and_says_what_holds() {
     full.license.home_is_set = false;
     full.mail.polite_address = None;
     full.mail.rules.clear();
+    full.pypi.index_url = None;
+    full.pypi.allow.clear();
+    full.pypi.deny.clear();
+    full.objects.clone_from(&defaults.objects);
     for round in full.rounds.values_mut() {
         (round.cadence, round.max_run) = (None, None);
     }
