@@ -100,16 +100,17 @@ impl Process {
             answered = &mut mine => answered.ok(),
             mut holding = desk.together.holding.lock() => {
                 // The one before may have answered just now.
-                if let Ok(answered) = mine.try_recv() {
-                    Some(answered)
-                } else {
-                    for _ in 0..COURTESIES {
-                        tokio::task::yield_now().await;
+                match mine.try_recv() {
+                    Ok(answered) => Some(answered),
+                    Err(_) => {
+                        for _ in 0..COURTESIES {
+                            tokio::task::yield_now().await;
+                        }
+                        holding.forget(desk.together.over());
+                        let requests = mem::take(&mut *desk.together.waiting());
+                        self.serve(desk, &mut holding, requests).await;
+                        mine.try_recv().ok()
                     }
-                    holding.forget(desk.together.over());
-                    let requests = mem::take(&mut *desk.together.waiting());
-                    self.serve(desk, &mut holding, requests).await;
-                    mine.try_recv().ok()
                 }
             }
         };
