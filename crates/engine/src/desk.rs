@@ -9,7 +9,7 @@ use std::{
 
 use db::Timestamp;
 
-use crate::{Rank, claim::Pair, share::Shares, together::Together, upstream::admission::Admission};
+use crate::{Rank, claim::Pair, share::Shares, upstream::admission::Admission};
 
 /// A survey is believed for this long while there is work.
 const SURVEY_HOLDS: Duration = Duration::from_secs(1);
@@ -24,8 +24,6 @@ pub(crate) struct Desk {
     /// Kinds of this pool that the process can run, with their versions.
     pub kinds: Vec<(&'static str, i64)>,
     market: Mutex<Market>,
-    /// Where its lanes meet that take turns together.
-    pub together: Together,
 }
 
 /// What is to be had.
@@ -51,7 +49,6 @@ impl Desk {
             pool,
             kinds,
             market: Mutex::default(),
-            together: Together::default(),
         }
     }
 

@@ -56,13 +56,6 @@ impl Holding {
         }
     }
 
-    /// These ended in a turn of another holding. The row may name them until it is written again.
-    pub(crate) fn forget(&mut self, over: impl IntoIterator<Item = Attempt>) {
-        for attempt in over {
-            self.units.remove(&attempt);
-        }
-    }
-
     /// The turn was committed.
     pub(crate) fn keep(&mut self, draft: Draft) {
         self.row = draft.row;

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use db::{DbError, Timestamp, sql, transact};
+use db::{Timestamp, sql, transact};
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use tokio::sync::OwnedRwLockReadGuard;
 use tokio_util::sync::CancellationToken;
@@ -148,7 +148,7 @@ impl Lane {
         desk: &Desk,
         want: usize,
         alone: bool,
-    ) -> Result<Vec<Claimed>, Arc<DbError>> {
+    ) -> Result<Vec<Claimed>, db::DbError> {
         if want == 0 && self.closings.is_empty() {
             return Ok(Vec::new());
         }
@@ -168,21 +168,9 @@ impl Lane {
             _ => process.take_back(desk, alone).await?,
         };
         let want = want - usize::from(back.is_some());
-        let over = || ends.iter().map(|(id, attempt, ..)| (*id, *attempt));
-        let shares = self.pool.batch == 1 && self.pool.workers > 1;
-        let mut turned = if shares && !alone && self.closings.iter().all(Closing::is_light) {
-            let turned = process.turn_together(desk, &mut self.closings, want);
-            let turned = turned.await?;
-            self.holding.forget(over());
-            turned
-        } else {
-            let turned = process.turn(desk, &mut self.holding, &mut self.closings, want, alone);
-            let turned = turned.await?;
-            if shares {
-                desk.together.forget(over());
-            }
-            turned
-        };
+        let mut turned = process
+            .turn(desk, &mut self.holding, &mut self.closings, want, alone)
+            .await?;
         turned.claimed.extend(back);
         metrics::histogram!("gleaner_claim_duration_seconds").record(begun.elapsed());
         let mut flights = self.house.flights();
@@ -333,7 +321,7 @@ async fn stagger(house: &House, pool: &Pool, index: usize) {
     let clock = house.engine.clock();
     let name = pool.name.clone();
     let now = clock.now();
-    let slot: Result<Timestamp, DbError> = transact!(house.engine.db(), |tx| {
+    let slot: Result<Timestamp, db::DbError> = transact!(house.engine.db(), |tx| {
         let name = name.clone();
 
         tx.execute(sql!(

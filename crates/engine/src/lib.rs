@@ -22,7 +22,6 @@ mod run;
 mod schema;
 mod selection;
 mod share;
-mod together;
 mod transition;
 mod turn;
 mod upstream;
